@@ -19,7 +19,7 @@ from torchrepro_lint.project.search_path import may_set_path
 from torchrepro_lint.repair import fix
 from torchrepro_lint.report import Context, renderer
 from torchrepro_lint.rng import usual_seed
-from torchrepro_lint.seeding import numpy_seed
+from torchrepro_lint.seeding import seedings
 from torchrepro_lint.settings import SettingsResolver
 from torchrepro_lint.source.suppressions import find_suppressions
 from torchrepro_lint.time_limit import limited
@@ -551,7 +551,7 @@ def test_the_time_for_suppressions_on_one_line_grows_with_their_number(comment: 
 
 def test_the_time_for_a_long_name_that_may_seed_grows_with_its_length() -> None:
     with limited(ENDED):
-        for pattern in (numpy_seed._SEEDS, _filled("cfg")):
+        for pattern in (seedings._SEEDS, _filled("cfg")):
             assert pattern.search(b" ".join([b"seed" * 100_000, b".set" * 100_000, b"update" * 60_000])) is None
             assert pattern.search(b"cfg[" * 100_000) is None
         assert usual_seed._KEY.search("'" + "seed" * 100_000) is None

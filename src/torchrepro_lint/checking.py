@@ -14,8 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from torchrepro_lint import cards, checks, selection
-from torchrepro_lint.dataflow.calls import Module
-from torchrepro_lint.dataflow.program import Program
+from torchrepro_lint.dataflow import Module, Program
 from torchrepro_lint.discover import configuration_files, named_from, native_files
 from torchrepro_lint.elements import Position
 from torchrepro_lint.index import ModuleFacts, ParseError, build

@@ -33,7 +33,7 @@ from torchrepro_lint.tracking import Question, Rests, Tracker, Untracked, bits, 
 if TYPE_CHECKING:
     from torchrepro_lint.cache import Cache
     from torchrepro_lint.checking import Checker
-    from torchrepro_lint.dataflow.program import Program
+    from torchrepro_lint.dataflow import Program
     from torchrepro_lint.evidence import Measured
     from torchrepro_lint.model import Finding
     from torchrepro_lint.pool import Lost

@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from torchrepro_lint import catalogue
-from torchrepro_lint.dataflow.calls import Module
-from torchrepro_lint.dataflow.program import Program
+from torchrepro_lint.dataflow import Module, Program
 from torchrepro_lint.engine import Run
 from torchrepro_lint.index import ModuleFacts
 from torchrepro_lint.loading.worker_draws import unseen_loaders

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from torchrepro_lint.dataflow.program import Program
+from torchrepro_lint.dataflow import Program
 from torchrepro_lint.discover import project_root
 from torchrepro_lint.engine import Progress, Request, Result, Run, check_files, check_users, finish
 from torchrepro_lint.fixing import WriteError, apply_edits, recovered, refusal, unified_diff, write_files

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from torchrepro_lint.checks.nonconstant_seed_fix import first_argument
+from torchrepro_lint.checks.argument_edit import first_argument
 from torchrepro_lint.index import build
 from torchrepro_lint.source import source_from_text
 

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from small_project import SmallProject
 
-from torchrepro_lint.kernels import evaluated
-from torchrepro_lint.kernels.evaluated import only_evaluated
+from torchrepro_lint.kernels import programs
+from torchrepro_lint.kernels.programs import only_evaluated
 
 GUARD = 'if __name__ == "__main__":\n    main()\n'
 FILES = {
@@ -29,6 +29,6 @@ def test_what_a_training_program_imports_is_trained_from_then_on(tmp_path: Path)
 def test_of_more_programs_than_are_looked_through_any_may_train(
     bound: int, known: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(evaluated, "MAX_PROGRAMS", bound)
+    monkeypatch.setattr(programs, "MAX_PROGRAMS", bound)
     project = SmallProject(tmp_path, FILES)
     assert only_evaluated(tmp_path / "metric.py", project.program) is known

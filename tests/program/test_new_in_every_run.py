@@ -19,7 +19,7 @@ from torchrepro_lint.rng.estimators import rows, unseeded
 from torchrepro_lint.rng.hash_uses import decided_by
 from torchrepro_lint.rng.restarts import starts_python
 from torchrepro_lint.rng.texts import salted
-from torchrepro_lint.seeding.numpy_seed import may_be_seeded
+from torchrepro_lint.seeding.seedings import may_be_seeded
 from torchrepro_lint.source import read_source
 
 

@@ -11,8 +11,7 @@ from functools import cache
 from importlib import import_module
 
 from torchrepro_lint.checks.draft import Draft, Place
-from torchrepro_lint.dataflow.calls import Module
-from torchrepro_lint.dataflow.program import Program
+from torchrepro_lint.dataflow import Module, Program
 
 Check = Callable[[Module, Program], Iterator[Draft]]
 

@@ -8,9 +8,8 @@ import re
 from collections.abc import Callable
 
 from torchrepro_lint.checks.draft import Draft, Place
+from torchrepro_lint.dataflow import Program, Site
 from torchrepro_lint.dataflow.abstract_values import Constant, Origin, is_configured
-from torchrepro_lint.dataflow.program import Program
-from torchrepro_lint.dataflow.sites import Site
 from torchrepro_lint.index import ModuleFacts
 from torchrepro_lint.model import Edit
 from torchrepro_lint.syntax import replace

@@ -22,6 +22,13 @@ class Place(NamedTuple):
     message: str
 
 
+class Fix(NamedTuple):
+    """Edits; `unsafe` where they may do more than their card says, or a person has to decide."""
+
+    edits: tuple[Edit, ...] = ()
+    unsafe: bool = False
+
+
 class Draft(NamedTuple):
     """A finding at `node`. A compound statement is shown by its header line only.
 

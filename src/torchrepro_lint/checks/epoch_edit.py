@@ -5,9 +5,8 @@ from __future__ import annotations
 import ast
 from itertools import islice
 
-from torchrepro_lint.dataflow.calls import Call
+from torchrepro_lint.dataflow import Call, Program
 from torchrepro_lint.dataflow.conditions import PathCondition, conditions, is_dead, written
-from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.index import ModuleFacts, Scope
 from torchrepro_lint.loading.epochs import EpochLoop
 from torchrepro_lint.loading.sampler_uses import Holder, SamplerUses

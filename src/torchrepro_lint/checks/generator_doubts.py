@@ -12,11 +12,9 @@ from typing import NamedTuple
 
 from torchrepro_lint import catalogue
 from torchrepro_lint.checks.seed_edit import seed_fix
+from torchrepro_lint.dataflow import Call, Program, remembered
 from torchrepro_lint.dataflow.binding import named_parameters
-from torchrepro_lint.dataflow.calls import Call
 from torchrepro_lint.dataflow.execution_count import runs_in_each_pass, runs_often
-from torchrepro_lint.dataflow.program import Program
-from torchrepro_lint.dataflow.store import remembered
 from torchrepro_lint.index import ModuleFacts, Scope
 from torchrepro_lint.loading.loaders import loader_calls, loaders, workers
 from torchrepro_lint.loading.looked_at import is_for_evaluation, is_only_looked_at
@@ -28,15 +26,9 @@ from torchrepro_lint.rng.own_seed import seeded_with
 from torchrepro_lint.rng.ranks import has_ranks
 from torchrepro_lint.rng.seed_options import SEED_NAME
 from torchrepro_lint.rng.usual_seed import has_own_seed, is_configured, is_turned_off
+from torchrepro_lint.seeding import training
 from torchrepro_lint.seeding.seeding import Seeding
 from torchrepro_lint.seeding.seedings import seedings
-from torchrepro_lint.seeding.training import (
-    MAX_PROGRAMS,
-    is_called_otherwise,
-    is_for_training,
-    is_run_to_evaluate,
-    trains_nothing,
-)
 from torchrepro_lint.seeding.unseeded import Unseeded, unseeded
 
 _SPLITS = "torch.utils.data.random_split"
@@ -56,7 +48,7 @@ def is_unclear(call: Call, seed: str, program: Program) -> bool:
         or is_for_evaluation(call)
         or _augments_alike(call)
         or is_only_looked_at(call)
-        or _is_made_again(call)
+        or call.node in _made_again(call.facts, call.program)
     )
 
 
@@ -81,7 +73,7 @@ def _takes_other_generators(program: Program) -> bool:
 @remembered
 def _is_there_for_something_else(facts: ModuleFacts, program: Program) -> bool:
     """Whether a file evaluates, tests, or by its name does anything but train."""
-    return is_run_to_evaluate(facts, program) or is_test(facts) or is_called_otherwise(facts, program)
+    return training.is_run_to_evaluate(facts, program) or is_test(facts) or training.is_called_otherwise(facts, program)
 
 
 def _is_seeded_otherwise(call: Call, seed: str) -> bool:
@@ -94,15 +86,10 @@ def _is_seeded_otherwise(call: Call, seed: str) -> bool:
     return not seed.startswith((given, *held))
 
 
-def _is_made_again(call: Call) -> bool:
-    """Whether its function makes the same loader at another place, as where the first is exhausted: the two should
-    share one generator."""
-    return call.node in _made_again(call.facts, call.program)
-
-
 @remembered
 def _made_again(facts: ModuleFacts, program: Program) -> set[ast.Call]:
-    """The loaders that one function writes more than once; in a notebook, where cells stand by themselves, none."""
+    """The loaders that one function makes more than once, as where the first is exhausted: they should share one
+    generator. In a notebook, where cells stand by themselves, none."""
     alike: dict[tuple[Scope, str], list[ast.Call]] = {}
     dumped: dict[str, str] = {}  # by the text
     for call in [] if facts.source.cells else loader_calls(facts, program):
@@ -148,8 +135,7 @@ def _is_seeded_anew(facts: ModuleFacts, program: Program) -> bool:
 def _running(facts: ModuleFacts, program: Program) -> Iterator[ModuleFacts]:
     """The file, and those that import it."""
     own = facts.source.path
-    loaded = (program.load(str(path)) for path in (own, *program.project.users([own])[:MAX_PROGRAMS]))
-    return (f for f in loaded if f is not None)
+    return program.loaded((own, *program.project.users([own])[: training.MAX_PROGRAMS]))
 
 
 def _augments_alike(call: Call) -> bool:
@@ -180,8 +166,8 @@ def _has_own_seed(facts: ModuleFacts, program: Program) -> bool:
     if has_own_seed(files, program) or is_turned_off(files, program):
         return True
     readers = catalogue.table("callables")["yaml_readers"]["packages"]
-    loaded = (program.load(str(path)) for path in sorted({facts.source.path, *files}))
-    reads = any(f is not None and not f.packages.isdisjoint(readers) for f in loaded)
+    loaded = program.loaded(sorted({facts.source.path, *files}))
+    reads = any(not f.packages.isdisjoint(readers) for f in loaded)
     return reads and is_configured(program)
 
 
@@ -195,7 +181,7 @@ def _is_left_unseeded(facts: ModuleFacts, program: Program) -> bool:
 
 def _is_seeded_safely(seeding: Seeding, left: Unseeded, program: Program) -> bool:
     fix = seed_fix(program, seeding, left)
-    return fix is not None and not fix.unsafe and is_for_training(seeding, program)
+    return fix is not None and not fix.unsafe and training.is_for_training(seeding, program)
 
 
 def _is_tried_out(call: Call) -> bool:
@@ -204,7 +190,7 @@ def _is_tried_out(call: Call) -> bool:
     in_guard = facts.guard is not None and facts.guard in facts.ancestors(call.node)
     if not in_guard or "backward" in facts.calls:
         return False
-    return is_tried_out(facts, program.project) or trains_nothing(facts, program)
+    return is_tried_out(facts, program.project) or training.trains_nothing(facts, program)
 
 
 def _cuda_by_default(program: Program) -> bool:

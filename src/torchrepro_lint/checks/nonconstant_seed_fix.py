@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import ast
 
+from torchrepro_lint.dataflow import Program, remembered
 from torchrepro_lint.dataflow.enclosing import names_in
-from torchrepro_lint.dataflow.program import Program
-from torchrepro_lint.dataflow.store import remembered
 from torchrepro_lint.index import FunctionNode, ModuleFacts, Scope, last_name
-from torchrepro_lint.model import Edit, Range
+from torchrepro_lint.model import Edit
 from torchrepro_lint.rng.chosen_seeds import Seeding
 from torchrepro_lint.rng.entropy import Source
 from torchrepro_lint.rng.own_seed import seed_text
@@ -116,15 +115,6 @@ def seed_or_workers(program: Program, scope: Scope, node: ast.AST) -> tuple[str,
         name = import_name(scope.facts, "torch.initial_seed", scope, node)
         return f"{name.text}() % 2**32", name.edits
     return seed_text(scope, node, program), ()
-
-
-def first_argument(facts: ModuleFacts, call: ast.Call, text: str) -> Edit:
-    """Put `text` between the empty parentheses of `call`, before a comment that stands there."""
-    source = facts.source
-    opening = source.text.index("(", source.offset(facts.range(call.func).end)) + 1
-    closing = source.offset(facts.range(call).end) - 1
-    end = opening if source.text[opening:closing].strip() else closing
-    return Edit(source.rel, Range(source.position(opening), source.position(end)), text)
 
 
 def is_worker_init(scope: Scope, program: Program) -> bool:

@@ -11,21 +11,14 @@ import ast
 import re
 from collections import Counter
 
-from torchrepro_lint.dataflow.program import Program
-from torchrepro_lint.dataflow.store import remembered
+from torchrepro_lint.dataflow import Program, remembered
 from torchrepro_lint.index import ModuleFacts, Scope
 from torchrepro_lint.loading.decisions import GIVEN, ONE_OF_THEM, Decision
 from torchrepro_lint.loading.listings import Listing
 from torchrepro_lint.project.contents import is_test
 from torchrepro_lint.project.entries import entries, files_of_programs
+from torchrepro_lint.seeding import training
 from torchrepro_lint.seeding.seedings import seedings
-from torchrepro_lint.seeding.training import (
-    MAX_PROGRAMS,
-    is_called_otherwise,
-    is_named_otherwise,
-    only_evaluates,
-    trains_nothing,
-)
 
 # What leaves something behind that another program may read, by the last part of a name.
 _LEAVES = re.compile(
@@ -54,12 +47,12 @@ def is_unclear(listing: Listing, decision: Decision, program: Program) -> bool:
 def _is_for_evaluation(facts: ModuleFacts, program: Program) -> bool:
     """Whether what is listed is evaluated, by the file itself or by the few programs that run it. A program that loads
     something and writes files may prepare data."""
-    if is_named_otherwise(facts, program):
-        return is_called_otherwise(facts, program)
-    if len(program.project.users([facts.source.path])) > MAX_PROGRAMS:
+    if training.is_named_otherwise(facts, program):
+        return training.is_called_otherwise(facts, program)
+    if len(program.project.users([facts.source.path])) > training.MAX_PROGRAMS:
         return False
     uses_model = not _USES.isdisjoint(facts.calls)
-    return only_evaluates(facts, program) and (uses_model or not _leaves_something(facts))
+    return training.only_evaluates(facts, program) and (uses_model or not _leaves_something(facts))
 
 
 def _only_shows(facts: ModuleFacts, program: Program) -> bool:
@@ -77,7 +70,7 @@ def _leaves_something(facts: ModuleFacts) -> bool:
 
 def _is_left_to_chance(facts: ModuleFacts, program: Program) -> bool:
     """Whether a program that trains nothing draws, and is not seeded: then what is drawn differs in any order."""
-    return trains_nothing(facts, program) and not any(s.met for s in seedings(facts, program))
+    return training.trains_nothing(facts, program) and not any(s.met for s in seedings(facts, program))
 
 
 def _is_called_by_nobody(function: Scope, program: Program) -> bool:

@@ -1,38 +1,41 @@
 """What the fix of TRP101 writes: the calls that seed, or one of a function that seeds all generators at once, with the
 number that the program names elsewhere, if any.
+
+They seed the generators that are missing where the process seeds others; else all that it has, since what cannot be
+seen may draw from any of them.
 """
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple
+import sys
+from collections.abc import Collection, Sequence
+from itertools import chain
+from typing import NamedTuple
 
 from torchrepro_lint import catalogue
-from torchrepro_lint.checks.own_seeder_call import own_seeder
-from torchrepro_lint.checks.seed_families import SEED_CALLS
+from torchrepro_lint.checks.seed_place import Place
 from torchrepro_lint.checks.worker_seeding import homes
+from torchrepro_lint.dataflow import Program
 from torchrepro_lint.dataflow.abstract_values import Constant, is_configured
-from torchrepro_lint.dataflow.enclosing import calls_in
+from torchrepro_lint.dataflow.conditions import conditions
+from torchrepro_lint.dataflow.enclosing import ONLY_BINDS, calls_in
+from torchrepro_lint.dataflow.options import outcome
+from torchrepro_lint.dataflow.outcomes import Truth
+from torchrepro_lint.index import Binding, ModuleFacts, Scope
+from torchrepro_lint.model import Edit
 from torchrepro_lint.rng.draws import draw_of
+from torchrepro_lint.rng.own_seeders import OwnSeeder, seeders_in
+from torchrepro_lint.rng.predicates import about_seed
 from torchrepro_lint.rng.seed_options import SEED_NAME, is_seed
 from torchrepro_lint.rng.usual_seed import usual_seed
-from torchrepro_lint.syntax import Import, also_imported, import_from, import_module
+from torchrepro_lint.seeding.seeding import SEEDED, Seeding, SeedMet
+from torchrepro_lint.seeding.unfollowed import may_use_tensors, uses_tensors
+from torchrepro_lint.seeding.unseeded import Unseeded
+from torchrepro_lint.syntax import Import, also_imported, import_from, import_module, is_docstring
 
-if TYPE_CHECKING:
-    from torchrepro_lint.checks.seed_place import Place
-    from torchrepro_lint.dataflow.program import Program
-    from torchrepro_lint.index import ModuleFacts, Scope
-    from torchrepro_lint.model import Edit
-    from torchrepro_lint.seeding.seeding import Seeding
-    from torchrepro_lint.seeding.unseeded import Unseeded
-
-
-class SeedFix(NamedTuple):
-    """The edits; `unsafe` where the value of the seed, or whether the program wants another, is not clear."""
-
-    edits: tuple[Edit, ...]
-    unsafe: bool = False
+SEED_CALLS = {"python": ("random", "seed"), "numpy": ("numpy", "random.seed"), "torch": ("torch", "manual_seed")}
+MAX_FILES = 20  # of a project that seed
 
 
 class Number(NamedTuple):
@@ -132,4 +135,116 @@ def imported_seed(scope: Scope, at: ast.stmt, program: Program) -> Import | None
             is_constant = len(made) == 1 and is_seed(made[0].value) and home.parents.get(made[0].node) is home.tree
             if is_constant and SEED_NAME.fullmatch(name) and _is_free(name, scope) and node.lineno < at.lineno:
                 return Import(name, (also_imported(scope.facts, node, name),))
+    return None
+
+
+# -- which generators --------------------------------------------------------------------------------------------------
+def families_of(program: Program, seeding: Seeding, found: Unseeded, process: Scope | None) -> list[str]:
+    """Those that are missing where the process seeds others; else all that it has."""
+    missing = {f for f, w in found.draws.items() if w.process is process} or set(found.named)
+    seeds = (m for m in seeding.met if m.level == SEEDED and m.process is process)
+    if all(may_be_left_out(program, m) for m in seeds):
+        missing |= {"torch"} if uses_tensors(seeding) else set()
+        missing |= {"python"} if _has_random(program, seeding) else set()
+        missing |= {"numpy"} if _has_numpy(program, seeding) else set()
+    return [family for family in SEED_CALLS if family in missing]
+
+
+def _has_random(program: Program, seeding: Seeding) -> bool:
+    """Whether the program imports `random`, or may compute with tensors: what prepares these may draw from it."""
+    return any("random" in facts.packages for facts in seeding.visited) or may_use_tensors(seeding, program)
+
+
+def _has_numpy(program: Program, seeding: Seeding) -> bool:
+    """Whether the program or a library that it uses imports numpy: a program may run where it is not installed."""
+    with_it = catalogue.table("rng")["numpy"]["imported_by"]
+    if any(not facts.packages.isdisjoint(with_it) for facts in seeding.visited):
+        return True
+    naming = program.project.text.mentioning("numpy")
+    return bool(naming) and not program.project.reachable(seeding.entry.facts.source.path).isdisjoint(naming or ())
+
+
+def may_be_left_out(program: Program, met: SeedMet) -> bool:
+    """Whether the function of a seed may return before it, whatever the seed: only under a launcher does it go on."""
+    return any(
+        isinstance(c.owner, ast.If)
+        and not about_seed(c.test)
+        and any(isinstance(n, ast.Return) for n in ast.walk(c.owner))
+        and outcome(c.test, met.scope, program) is Truth.UNKNOWN
+        for c in conditions(met.node, met.scope)
+    )
+
+
+# -- a function of the project's own ----------------------------------------------------------------------------------
+def own_seeder(
+    program: Program, scope: Scope, at: ast.stmt, families: Collection[str], packages: Collection[str]
+) -> tuple[Import, OwnSeeder] | None:
+    """A function of the project that seeds all these families, and its name at a statement of `scope`. `packages` are
+    those that the program imports: what it does not may be missing."""
+    seeders = _seeders(program, families)
+    known = ((_known(seeder, scope, at, program), seeder) for seeder in seeders)
+    imported = ((_imported(seeder, scope, at, packages, program), seeder) for seeder in seeders)
+    return next(((name, seeder) for name, seeder in chain(known, imported) if name is not None), None)
+
+
+def _seeders(program: Program, families: Collection[str]) -> list[OwnSeeder]:
+    """Those that seed all these families; first what the project calls anywhere."""
+    paths = sorted(program.project.text.containing("manual_seed") or ())
+    files = program.loaded(paths) if len(paths) <= MAX_FILES else ()
+    found = (s for facts in files for s in seeders_in(facts, program))
+    suited = [seeder for seeder in found if seeder.families.issuperset(families)]
+    return sorted(suited, key=lambda seeder: not program.callers_of(seeder.function))
+
+
+def _known(seeder: OwnSeeder, scope: Scope, at: ast.stmt, program: Program) -> Import | None:
+    """The function by a name that the file defines or imports above: `set_seed`, `utils.set_seed`."""
+    facts, function = scope.facts, seeder.function
+    for name, bound in {function.name: _starred(function, facts), **facts.scope.bindings}.items():
+        node = bound[0].node if len(bound) == 1 and scope.binding_scope(name) in (facts.scope, None) else None
+        is_above = isinstance(node, ast.stmt) and node.lineno < at.lineno and facts.parents.get(node) is facts.tree
+        if is_above or (node is not None and function.facts is facts and scope.function.kind == "function"):
+            for written in (name, f"{name}.{function.name}"):
+                if program.resolve(ast.parse(written, mode="eval").body, facts.scope) is function:
+                    return Import(written)
+    return None
+
+
+def _starred(function: Scope, facts: ModuleFacts) -> list[Binding]:
+    """The import of all names of a function's file that gives it to another file."""
+    module = function.facts.source.path.stem
+    is_given = not function.name.startswith("_") and "__all__" not in function.facts.scope.bindings
+    return [b for b in facts.star_imports if b.target.rpartition(".")[2] == module] if is_given else []
+
+
+def _imported(
+    seeder: OwnSeeder, scope: Scope, at: ast.stmt, packages: Collection[str], program: Program
+) -> Import | None:
+    """The function by its own name, where the file imports from its module already, or as a program beside it does."""
+    facts, function = scope.facts, seeder.function
+    if function.facts is facts or scope.binding_scope(function.name) is not None:
+        return None
+    for node, home in homes(facts, program):
+        if home is function.facts and node.lineno < at.lineno:
+            return Import(function.name, (also_imported(facts, node, function.name),))
+    module = _as_beside(seeder, facts, packages, program)
+    return import_from(facts, module, function.name, scope, at) if module is not None else None
+
+
+def _as_beside(seeder: OwnSeeder, facts: ModuleFacts, packages: Collection[str], program: Program) -> str | None:
+    """The module from which a program in the same folder imports the function, where that runs nothing and needs no
+    package that this program does not import."""
+    home, name = seeder.function.facts, seeder.function.name
+    own, folder = home.source.path, facts.source.path.parent
+    is_quiet = all(isinstance(n, ONLY_BINDS) or n is home.guard or is_docstring(n) for n in home.tree.body)
+    if (
+        not is_quiet
+        or not home.packages <= sys.stdlib_module_names | {*packages}
+        or program.project.reachable(own) - {own}
+    ):
+        return None
+    naming = sorted(program.project.text.mentioning(name) or ())
+    for other in program.loaded(path for path in naming if path.parent == folder and path != own):
+        made = other.scope.bindings.get(name, ())
+        if made and program.names.lookup(name, other.scope) is seeder.function:
+            return made[0].target.rpartition(".")[0] if made[0].kind == "import" and not made[0].level else None
     return None

@@ -7,24 +7,20 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Collection
-from typing import TYPE_CHECKING
 
 from torchrepro_lint import catalogue
+from torchrepro_lint.checks.seed_place import Place
+from torchrepro_lint.dataflow import Program
 from torchrepro_lint.dataflow.conditions import conditions
 from torchrepro_lint.dataflow.enclosing import calls_in
-from torchrepro_lint.index import last_name
+from torchrepro_lint.index import ModuleFacts, Scope, last_name
 from torchrepro_lint.project.declarations import names_options_at_run_time
 from torchrepro_lint.rng.draws import draw_of
 from torchrepro_lint.rng.predicates import about_seed
 from torchrepro_lint.rng.usual_seed import has_own_seed, is_configured, is_turned_off
 from torchrepro_lint.seeding import cells
+from torchrepro_lint.seeding.seeding import Seeding, SeedMet
 from torchrepro_lint.syntax import below_header, divides_paragraph, is_below_heading, is_below_import, reads_options
-
-if TYPE_CHECKING:
-    from torchrepro_lint.checks.seed_place import Place
-    from torchrepro_lint.dataflow.program import Program
-    from torchrepro_lint.index import ModuleFacts, Scope
-    from torchrepro_lint.seeding.seeding import Seeding, SeedMet
 
 _IMPORTS = (ast.Import, ast.ImportFrom)
 _OF_ONE_THING = re.compile(r"(?:split|fold|data|shuffle|env|eval|test|valid|sampl|noise)\w*seed", re.IGNORECASE)

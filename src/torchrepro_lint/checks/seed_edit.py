@@ -1,39 +1,33 @@
 """The fix of TRP101: seed every generator, once, before anything that may draw, where the program's own seed is known.
 
-A program that seeds one generator already gets the missing ones beside that call. Which generators, where and with what
-number is asked of `seed_families`, `seed_place` and `seed_calls`.
+A program that seeds one generator already gets the missing ones beside that call. Where it
+seeds is asked of `seed_place`, which generators and with what number of `seed_calls`.
 """
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
-from torchrepro_lint.checks.seed_beside import beside
-from torchrepro_lint.checks.seed_calls import SeedFix, by_own_seeder, number_at, seed_calls
-from torchrepro_lint.checks.seed_default import switched_on
+from torchrepro_lint.checks.draft import Fix
+from torchrepro_lint.checks.seed_calls import by_own_seeder, families_of, number_at, seed_calls
 from torchrepro_lint.checks.seed_doubts import is_unclear
-from torchrepro_lint.checks.seed_families import families_of
-from torchrepro_lint.checks.seed_option import Declaration, negative_option, with_default
+from torchrepro_lint.checks.seed_met import Declaration, beside, negative_option, switched_on, with_default
 from torchrepro_lint.checks.seed_place import Place, inserted, place_of, works_of
+from torchrepro_lint.dataflow import Program
+from torchrepro_lint.index import Scope
+from torchrepro_lint.model import Edit
 from torchrepro_lint.rng.usual_seed import usual_seed
 from torchrepro_lint.seeding.processes import RankSeed, in_pool, rank_seed, starts_processes
+from torchrepro_lint.seeding.seeding import Seeding
 from torchrepro_lint.seeding.setting_up import Beginning, beginnings
+from torchrepro_lint.seeding.unseeded import Unseeded
 from torchrepro_lint.syntax import import_module, indentation
-
-if TYPE_CHECKING:
-    import ast
-
-    from torchrepro_lint.dataflow.program import Program
-    from torchrepro_lint.index import Scope
-    from torchrepro_lint.model import Edit
-    from torchrepro_lint.seeding.seeding import Seeding
-    from torchrepro_lint.seeding.unseeded import Unseeded
 
 _ELSEWHERE = frozenset({"ray"})  # its tasks and actors run in workers: docs.ray.io/en/latest/ray-core/walkthrough.html
 
 
-def seed_fix(program: Program, seeding: Seeding, found: Unseeded) -> SeedFix | None:
+def seed_fix(program: Program, seeding: Seeding, found: Unseeded) -> Fix | None:
     """Seed the program, and each process that starts afresh; nothing where one of them is for a person to decide."""
     if _runs_elsewhere(seeding) or any(in_pool(witness, program) for witness in found.draws.values()):
         return None
@@ -51,7 +45,7 @@ def seed_fix(program: Program, seeding: Seeding, found: Unseeded) -> SeedFix | N
     known = [fix for fix in made if fix is not None]
     if len(known) < len(made) or not known:
         return None
-    return SeedFix(tuple(dict.fromkeys(e for fix in known for e in fix.edits)), any(fix.unsafe for fix in known))
+    return Fix(tuple(dict.fromkeys(e for fix in known for e in fix.edits)), any(fix.unsafe for fix in known))
 
 
 def _runs_elsewhere(seeding: Seeding) -> bool:
@@ -59,7 +53,7 @@ def _runs_elsewhere(seeding: Seeding) -> bool:
     return any(facts.packages & _ELSEWHERE for facts in seeding.visited)
 
 
-def _in_process(program: Program, seeding: Seeding, found: Unseeded, process: Scope) -> SeedFix | None:
+def _in_process(program: Program, seeding: Seeding, found: Unseeded, process: Scope) -> Fix | None:
     """At the top of what the processes run; not where it is called as well, by a process that may have seeded."""
     sites = program.callers_of(process) or ()
     if any(scope.facts.parents.get(site) is not None for site, scope in sites):
@@ -71,7 +65,7 @@ def _in_process(program: Program, seeding: Seeding, found: Unseeded, process: Sc
     return _seeded(program, seeding, found, place, families, ranks, process)
 
 
-def _in_program(program: Program, seeding: Seeding, found: Unseeded) -> SeedFix | None:
+def _in_program(program: Program, seeding: Seeding, found: Unseeded) -> Fix | None:
     entry, facts = seeding.entry, seeding.entry.facts
     families = families_of(program, seeding, found, None)
     works = list(works_of(seeding, found, None, families))
@@ -106,7 +100,7 @@ def _seeded(
     families: Sequence[str],
     ranks: RankSeed | None,
     process: Scope | None,
-) -> SeedFix | None:
+) -> Fix | None:
     """The seed calls at a place, with the imports that they need."""
     if place is None or ranks is None or (ranks.variable and place.scope.binding_scope(ranks.added) is not None):
         return None
@@ -123,7 +117,7 @@ def _seeded(
         edits = (*edits, *with_default(switched, str(usual_seed(switched.facts, program)), program))
     is_renamed = any(line.lstrip().startswith("_") for line in lines)  # the module's name has another use
     is_doubtful = ranks.is_alike or is_renamed or is_unclear(seeding, process, families, place, program)
-    return SeedFix((*edits, inserted(place, lines)), is_doubtful)
+    return Fix((*edits, inserted(place, lines)), is_doubtful)
 
 
 def _negative_option(seeding: Seeding, place: Place) -> Declaration | None:

@@ -4,28 +4,17 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Collection, Iterator, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
+from torchrepro_lint import syntax
+from torchrepro_lint.dataflow import Program
+from torchrepro_lint.index import Scope
+from torchrepro_lint.model import Edit
 from torchrepro_lint.rng.own_seed import own_seed, parsed_above
-from torchrepro_lint.syntax import (
-    below_header,
-    insert_after,
-    insert_at,
-    insert_before,
-    is_below_import,
-    joins_others,
-    stands_apart,
-    top_of_paragraph,
-)
-
-if TYPE_CHECKING:
-    from torchrepro_lint.dataflow.program import Program
-    from torchrepro_lint.index import Scope
-    from torchrepro_lint.model import Edit
-    from torchrepro_lint.rng.seed_sources import OwnSeed
-    from torchrepro_lint.seeding.seeding import Seeding
-    from torchrepro_lint.seeding.setting_up import Beginning
-    from torchrepro_lint.seeding.unseeded import Unseeded
+from torchrepro_lint.rng.seed_sources import OwnSeed
+from torchrepro_lint.seeding.seeding import Seeding
+from torchrepro_lint.seeding.setting_up import Beginning
+from torchrepro_lint.seeding.unseeded import Unseeded
 
 
 class Place(NamedTuple):
@@ -59,9 +48,9 @@ def place_of(levels: Collection[Beginning] | Iterator[Beginning], program: Progr
             made = own.name.binding.node
             if own.is_parsed and isinstance(made, ast.stmt) and made in body:
                 return Place(scope, made, is_after=True, own=own)
-            return Place(scope, top_of_paragraph(scope.facts, body, statement, made), is_after=False, own=own)
+            return Place(scope, syntax.top_of_paragraph(scope.facts, body, statement, made), is_after=False, own=own)
         if outermost is None or is_shared:
-            outermost = Place(scope, top_of_paragraph(scope.facts, body, statement), is_after=False)
+            outermost = Place(scope, syntax.top_of_paragraph(scope.facts, body, statement), is_after=False)
     return outermost
 
 
@@ -69,9 +58,9 @@ def inserted(place: Place, lines: Sequence[str]) -> Edit:
     scope, statement, is_after, own = place
     facts = scope.facts
     if is_after:
-        return insert_after(facts, statement, *lines)
-    if own is None and (line := below_header(facts, statement)) is not None:
-        return insert_at(facts, line, statement, *lines, "")
-    is_joined = is_below_import(facts, statement) or joins_others(facts, statement)
-    apart = is_joined or stands_apart(facts, statement)
-    return insert_before(facts, statement, *[""] * is_joined, *lines, *[""] * apart)
+        return syntax.insert_after(facts, statement, *lines)
+    if own is None and (line := syntax.below_header(facts, statement)) is not None:
+        return syntax.insert_at(facts, line, statement, *lines, "")
+    is_joined = syntax.is_below_import(facts, statement) or syntax.joins_others(facts, statement)
+    apart = is_joined or syntax.stands_apart(facts, statement)
+    return syntax.insert_before(facts, statement, *[""] * is_joined, *lines, *[""] * apart)

@@ -8,24 +8,17 @@ from __future__ import annotations
 
 import ast
 import re
-from dataclasses import dataclass
 
 from torchrepro_lint import catalogue
+from torchrepro_lint.checks.draft import Fix
 from torchrepro_lint.checks.generator_doubts import is_unclear
+from torchrepro_lint.dataflow import Call, Program, Site, remembered
 from torchrepro_lint.dataflow.binding import keyword_value
-from torchrepro_lint.dataflow.calls import Call
 from torchrepro_lint.dataflow.enclosing import outermost_loop
 from torchrepro_lint.dataflow.execution_count import times
-from torchrepro_lint.dataflow.program import Program
-from torchrepro_lint.dataflow.sites import Site
-from torchrepro_lint.dataflow.store import remembered
 from torchrepro_lint.index import Scope, last_name
+from torchrepro_lint.loading import same_order
 from torchrepro_lint.loading.loaders import argument
-from torchrepro_lint.loading.same_order import (
-    is_made_for_each_epoch,
-    number_beside,
-)
-from torchrepro_lint.model import Edit
 from torchrepro_lint.project.versions import allowed_in
 from torchrepro_lint.rng.own_seed import generator_seed
 from torchrepro_lint.syntax import import_name, insert_before, is_within_width, top_line, with_argument
@@ -34,28 +27,20 @@ _PLAIN = ast.Assign | ast.AnnAssign | ast.AugAssign | ast.Expr | ast.Return
 _KIND = re.compile(r"_?(?:data_?)?loader$", re.IGNORECASE)
 
 
-@dataclass(frozen=True, slots=True)
-class GeneratorFix:
-    """The edits; `unsafe` when they can do more than choose which numbers are drawn."""
-
-    edits: tuple[Edit, ...] = ()
-    unsafe: bool = False
-
-
-def seeded_generator(call: Call, program: Program) -> GeneratorFix:
+def seeded_generator(call: Call, program: Program) -> Fix:
     """Pass `generator=torch.Generator().manual_seed(SEED)`, or no edits where a person has to decide."""
     passed = argument(call, "generator")
     if passed is not None and not _replaceable(call, passed):
-        return GeneratorFix()
-    if call.subclass is not None and _is_constructor_of_subclass(call):
-        return GeneratorFix()  # the class should take a generator and hand it on
+        return Fix()
+    if call.subclass is not None and isinstance(call.node.func, ast.Attribute) and call.node.func.attr == "__init__":
+        return Fix()  # the class should take a generator and hand it on
     exists = allowed_in(program.project.torch_version, catalogue.names("loaders", "arguments")["generator"]["torch"])
     runs = times(program, call.scope)
-    if exists == "none" or runs == "often" or is_made_for_each_epoch(call):
-        return GeneratorFix()  # made there, it would give each epoch the same order
+    if exists == "none" or runs == "often" or same_order.is_made_for_each_epoch(call):
+        return Fix()  # made there, it would give each epoch the same order
     facts, loop = call.facts, outermost_loop(call.facts, call.node) or _comprehending(call)
     made = import_name(facts, "torch.Generator", call.scope, loop or call.node)
-    seed = generator_seed(call.scope, loop or call.node, program, number_beside(call))
+    seed = generator_seed(call.scope, loop or call.node, program, same_order.number_beside(call))
     generator = f"{made.text}().manual_seed({seed})"
     unsafe = exists == "some" or runs == "unknown" or is_unclear(call, seed, program)
     style = program.project.style
@@ -63,14 +48,14 @@ def seeded_generator(call: Call, program: Program) -> GeneratorFix:
     is_apart = inline.text.startswith("(")  # what the call is part of is laid out anew
     above = loop if loop is not None or (is_within_width(facts, inline, style) and not is_apart) else _holding(call)
     if above is None:
-        return GeneratorFix((inline, *made.edits), unsafe)
+        return Fix((inline, *made.edits), unsafe)
     name = _free_name(call)
     named = with_argument(facts, call.node, "generator", name, style)
     if is_apart and loop is None and "\n" in named.text:
-        return GeneratorFix((inline, *made.edits), unsafe)
+        return Fix((inline, *made.edits), unsafe)
     apart = [""] if loop is not None and top_line(facts, above) < above.lineno else []  # its comments are not ours
     before = insert_before(facts, above, f"{name} = {generator}", *apart, below_comments=loop is None)
-    return GeneratorFix((before, named, *made.edits), unsafe)
+    return Fix((before, named, *made.edits), unsafe)
 
 
 def _replaceable(call: Call, passed: object) -> bool:
@@ -79,10 +64,6 @@ def _replaceable(call: Call, passed: object) -> bool:
     if keyword is None or not isinstance(passed, Site) or passed.node is not keyword:
         return False
     return isinstance(keyword, ast.Constant) or call.program.qualified(keyword, call.scope) is not None
-
-
-def _is_constructor_of_subclass(call: Call) -> bool:
-    return isinstance(call.node.func, ast.Attribute) and call.node.func.attr == "__init__"
 
 
 def _comprehending(call: Call) -> ast.stmt | None:
@@ -112,7 +93,7 @@ def _holding(call: Call) -> ast.stmt | None:
 
 def _free_name(call: Call) -> str:
     """A name for the generator: of a second one, after what it is for."""
-    function, number = call.scope.function, number_beside(call)
+    function, number = call.scope.function, same_order.number_beside(call)
     inside, outside = _names_in(function, call.program), function.facts.scope.bindings
     held = _KIND.sub("", _target(call)) or "loader"
     names = [f"{held}_generator", f"generator_{number + 1}"] if number else ["generator", "loader_generator"]

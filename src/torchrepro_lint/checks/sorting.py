@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import ast
 
-from torchrepro_lint.dataflow.program import Program
+from torchrepro_lint.dataflow import Program
 from torchrepro_lint.dataflow.references import reads_of_target
 from torchrepro_lint.index import ModuleFacts
 from torchrepro_lint.loading.listings import Listing

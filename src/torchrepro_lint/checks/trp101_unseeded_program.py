@@ -8,9 +8,7 @@ from typing import TYPE_CHECKING
 
 from torchrepro_lint.checks.draft import Draft, Place
 from torchrepro_lint.checks.listed import listed
-from torchrepro_lint.dataflow.calls import Module
-from torchrepro_lint.dataflow.program import Program
-from torchrepro_lint.dataflow.sites import Site
+from torchrepro_lint.dataflow import Module, Program, Site
 from torchrepro_lint.elements import Certainty, Level
 from torchrepro_lint.rng import FAMILIES
 from torchrepro_lint.seeding.seedings import seedings

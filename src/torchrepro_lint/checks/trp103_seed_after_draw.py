@@ -7,9 +7,8 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
 from torchrepro_lint.checks.draft import Draft, Place
-from torchrepro_lint.dataflow.calls import Module
+from torchrepro_lint.dataflow import Module, Program
 from torchrepro_lint.dataflow.enclosing import names_in
-from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.elements import Certainty
 from torchrepro_lint.index import Scope, last_name
 from torchrepro_lint.rng import FAMILIES

@@ -7,21 +7,18 @@ from bisect import bisect_left
 from collections.abc import Iterator
 
 from torchrepro_lint import catalogue
+from torchrepro_lint.checks.argument_edit import as_first
 from torchrepro_lint.checks.configured import is_none, placed
 from torchrepro_lint.checks.draft import Draft, Place
-from torchrepro_lint.checks.nonconstant_seed_fix import first_argument
+from torchrepro_lint.dataflow import Call, Module, Program, Site, remembered
 from torchrepro_lint.dataflow.abstract_values import Constant
-from torchrepro_lint.dataflow.calls import Call, Module
 from torchrepro_lint.dataflow.execution_count import runs_often, runs_once
-from torchrepro_lint.dataflow.options import Options
-from torchrepro_lint.dataflow.program import Program
+from torchrepro_lint.dataflow.options import certainty_of
 from torchrepro_lint.dataflow.reachability import reached_by_default
-from torchrepro_lint.dataflow.sites import Site
-from torchrepro_lint.dataflow.store import remembered
 from torchrepro_lint.index import ModuleFacts, Scope
 from torchrepro_lint.model import Certainty, Edit, Level, Range
 from torchrepro_lint.project.unknown import UNKNOWN
-from torchrepro_lint.rng.generators import fallback, is_given_a_state, is_only_drawn_from, names_something
+from torchrepro_lint.rng.generators import is_given_a_state, is_only_drawn_from, leaving_out, names_something
 from torchrepro_lint.rng.own_seed import generator_seed
 from torchrepro_lint.rng.predicates import about_seed
 from torchrepro_lint.rng.usual_seed import usual_seed
@@ -40,17 +37,16 @@ def check(module: Module, program: Program) -> Iterator[Draft]:
             continue
         if not reached_by_default(call.node, call.scope, program, about_seed):
             continue
-        instead = fallback(call, program)
-        left_out = instead.callers if instead is not None else ()
-        if instead is not None and not left_out:
+        left_out = leaving_out(call, program)
+        if left_out is not None and not left_out:
             continue  # no caller is known that passes no generator
         draft = Draft(
             call.node,
             {"call": call.written, "seed": seed.scope.facts.text(seed.node) if isinstance(seed, Site) else ""},
             None if seed is None else "option" if certainty is Certainty.LIKELY else "none",
-            certainty=Certainty.LIKELY if instead is not None else certainty,
+            certainty=Certainty.LIKELY if left_out else certainty,
             properties={"family": row["family"]},
-            related=tuple(Place(scope.facts, caller, "called without a generator") for caller, scope in left_out),
+            related=tuple(Place(scope.facts, caller, "called without a generator") for caller, scope in left_out or ()),
             edits=_seeded(call, seed, certainty, program),
             unsafe=_is_variable(seed) or not runs_once(program, call.node, call.scope),
         )
@@ -76,10 +72,7 @@ def _certainty(seed: object, program: Program) -> Certainty | None:
         return Certainty.CERTAIN
     if seed is UNKNOWN or not isinstance(seed, Site):
         return None
-    values = Options(program, [seed.scope.facts]).values(seed.node, seed.scope, None)
-    if not values or any(v.value is not None for v in values):
-        return None
-    return Certainty.LIKELY if any(v.settable for v in values) else Certainty.CERTAIN
+    return certainty_of(*seed, program, is_none)
 
 
 def _seeded(call: Call, seed: object, certainty: Certainty, program: Program) -> tuple[Edit, ...]:
@@ -88,13 +81,11 @@ def _seeded(call: Call, seed: object, certainty: Certainty, program: Program) ->
     if certainty is Certainty.LIKELY or runs_often(program, call.node, call.scope) or _draws_alike(call, program):
         return ()
     text = generator_seed(call.scope, call.node, program, _number(call, program))
-    if isinstance(seed, Site):
-        if isinstance(seed.node, ast.Constant) and seed.scope.facts is call.facts:
-            return (replace(call.facts, seed.node, text),)
-        default = _default(seed, program)
-        usual = str(usual_seed(call.facts, program))
-        return (replace(default.scope.facts, default.node, usual),) if default is not None else ()
-    return (first_argument(call.facts, call.node, text),) if not call.node.args and not call.node.keywords else ()
+    edits = as_first(call, seed, text)
+    default = _default(seed, program) if isinstance(seed, Site) and not edits else None
+    if default is None:
+        return edits
+    return (replace(default.scope.facts, default.node, str(usual_seed(call.facts, program))),)
 
 
 def _number(call: Call, program: Program) -> int:

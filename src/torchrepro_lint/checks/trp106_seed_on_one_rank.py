@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 
 from torchrepro_lint.checks.draft import Draft, Place
-from torchrepro_lint.dataflow.calls import Module
-from torchrepro_lint.dataflow.program import Program
-from torchrepro_lint.dataflow.store import remembered
+from torchrepro_lint.dataflow import Module, Program, remembered
 from torchrepro_lint.index import ModuleFacts, Scope
 from torchrepro_lint.rng.draws import draw_of
 from torchrepro_lint.rng.ranks import Guard, first_only
@@ -38,13 +35,10 @@ def check(module: Module, program: Program) -> Iterator[Draft]:
 def _seeded_everywhere(module: Module, program: Program) -> frozenset[str]:
     """The families that every process seeds, in this file or in one that it works with; a helper counts where it
     is called."""
-    own = Path(module.facts.source.path)
+    own = module.facts.source.path
     others = {*program.project.users([own]), *program.project.reachable(own)}
-    files = [module.facts]
-    for path in program.project.text.containing("seed") or ():
-        if path != own and path in others:
-            other = program.load(str(path))
-            files += [other] if other is not None else []
+    near = (path for path in program.project.text.containing("seed") or () if path != own and path in others)
+    files = (module.facts, *program.loaded(near))
     return frozenset(
         family
         for facts in files

@@ -7,9 +7,8 @@ import re
 from collections.abc import Iterator
 
 from torchrepro_lint.checks.draft import Draft
-from torchrepro_lint.dataflow.calls import Module
+from torchrepro_lint.dataflow import Module, Program
 from torchrepro_lint.dataflow.conditions import PathCondition, conditions
-from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.dataflow.run_constant import RunConstant
 from torchrepro_lint.index import Scope, last_name
 from torchrepro_lint.rng.predicates import flag

@@ -10,9 +10,8 @@ from collections.abc import Iterator
 
 from torchrepro_lint import catalogue
 from torchrepro_lint.checks.draft import Draft, Place
-from torchrepro_lint.dataflow.calls import Call, Module
+from torchrepro_lint.dataflow import Call, Module, Program
 from torchrepro_lint.dataflow.conditions import is_dead
-from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.loading.loaders import lacks_worker_init
 from torchrepro_lint.loading.shared_generators import Drawn, drawn_in_workers
 from torchrepro_lint.loading.worker_draws import worker_draws

@@ -6,8 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from torchrepro_lint.checks.draft import Draft
-from torchrepro_lint.dataflow.calls import Module
-from torchrepro_lint.dataflow.program import Program
+from torchrepro_lint.dataflow import Module, Program
 from torchrepro_lint.index import ModuleFacts
 from torchrepro_lint.kernels.environment import sets
 from torchrepro_lint.rng.restarts import starts_python

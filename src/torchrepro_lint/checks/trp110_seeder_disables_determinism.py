@@ -2,28 +2,23 @@
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 from torchrepro_lint import catalogue
+from torchrepro_lint.checks.argument_edit import passing
 from torchrepro_lint.checks.configured import is_none, placed
 from torchrepro_lint.checks.draft import Draft
-from torchrepro_lint.dataflow.calls import Call, Module
+from torchrepro_lint.dataflow import Call, Module, Program, Site, remembered
 from torchrepro_lint.dataflow.execution_count import runs_often, runs_once
-from torchrepro_lint.dataflow.options import Options
-from torchrepro_lint.dataflow.program import Program
+from torchrepro_lint.dataflow.options import certainty_of
 from torchrepro_lint.dataflow.reachability import cleans_up, reached_by_default
-from torchrepro_lint.dataflow.sites import Site
-from torchrepro_lint.dataflow.store import remembered
 from torchrepro_lint.index import ModuleFacts
 from torchrepro_lint.model import Certainty, Edit, Level
-from torchrepro_lint.project.declarations import Default
 from torchrepro_lint.project.unknown import UNKNOWN
 from torchrepro_lint.project.versions import may_be
 from torchrepro_lint.rng.own_seed import seed_text
 from torchrepro_lint.rng.predicates import about_seed
-from torchrepro_lint.syntax import replace, with_argument
 
 
 def check(module: Module, program: Program) -> Iterator[Draft]:
@@ -52,7 +47,7 @@ def _judged(call: Call, row: Mapping[str, Any], program: Program) -> Iterator[Dr
         row["message"] if text or row["message"] != "random" else "chosen",
         level=Level(row["level"]) if "level" in row else None,
         certainty=certainty,
-        edits=() if _repeats(call, row, program) else _edits(call, passed, row, program),
+        edits=() if _seeds(row) and runs_often(program, call.node, call.scope) else _edits(call, row, program),
         unsafe=row.get("unsafe", False) or (_seeds(row) and not runs_once(program, call.node, call.scope)),
     )
     if _seeds(row) and isinstance(passed, Site):
@@ -66,16 +61,13 @@ def _certainty(passed: object, row: Mapping[str, Any], program: Program) -> Cert
         return Certainty.CERTAIN if row.get("absent") else None
     if passed is UNKNOWN or not isinstance(passed, Site):
         return None
-    values = Options(program, [passed.scope.facts]).values(passed.node, passed.scope, None)
-    if not values or not all(_applies(value, row) for value in values):
-        return None
-    return Certainty.LIKELY if any(v.settable for v in values) else Certainty.CERTAIN
+    return certainty_of(*passed, program, lambda value: _applies(value, row))
 
 
-def _applies(found: Default, row: Mapping[str, Any]) -> bool:
-    if found.value is None:
+def _applies(value: object, row: Mapping[str, Any]) -> bool:
+    if value is None:
         return bool(row.get("none"))
-    return any(found.value == v and type(found.value) is type(v) for v in row.get("values", ()))
+    return any(value == v and type(value) is type(v) for v in row.get("values", ()))
 
 
 def _is_provided(row: Mapping[str, Any], program: Program) -> bool:
@@ -102,17 +94,9 @@ def _seeds(row: Mapping[str, Any]) -> bool:
     return "{seed}" in row.get("instead", "")
 
 
-def _repeats(call: Call, row: Mapping[str, Any], program: Program) -> bool:
-    """Whether a seed would repeat the same numbers."""
-    return _seeds(row) and runs_often(program, call.node, call.scope)
-
-
-def _edits(call: Call, passed: object, row: Mapping[str, Any], program: Program) -> tuple[Edit, ...]:
+def _edits(call: Call, row: Mapping[str, Any], program: Program) -> tuple[Edit, ...]:
     """Replace the value that is written here; an option is left for the user to choose."""
     if "instead" not in row:
         return ()
     text = row["instead"].replace("{seed}", seed_text(call.scope, call.node, program) if _seeds(row) else "")
-    if not isinstance(passed, Site):
-        return (with_argument(call.facts, call.node, row["argument"], text, call.program.project.style),)
-    is_written = isinstance(passed.node, ast.Constant) and passed.scope.facts is call.facts
-    return (replace(call.facts, passed.node, text),) if is_written else ()
+    return passing(call, row["argument"], text, row.get("position"))

@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-import ast
 from collections import Counter
 from collections.abc import Iterator
 
+from torchrepro_lint.checks.argument_edit import passing
 from torchrepro_lint.checks.draft import Draft
-from torchrepro_lint.dataflow.calls import Call, Module
+from torchrepro_lint.dataflow import Call, Module, Program
 from torchrepro_lint.dataflow.execution_count import runs_often, runs_once
-from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.elements import Certainty
-from torchrepro_lint.model import Edit
 from torchrepro_lint.project.contents import is_test
-from torchrepro_lint.rng.estimators import SEED, seed_argument, unseeded
+from torchrepro_lint.rng.estimators import SEED, position, unseeded
 from torchrepro_lint.rng.own_seed import seed_text
-from torchrepro_lint.seeding.numpy_seed import is_reported, is_unseeded, may_be_seeded
-from torchrepro_lint.syntax import replace, with_argument
+from torchrepro_lint.seeding.seedings import is_reported, is_unseeded, may_be_seeded
 
 
 def check(module: Module, program: Program) -> Iterator[Draft]:
@@ -26,7 +23,7 @@ def check(module: Module, program: Program) -> Iterator[Draft]:
     alike = Counter((call.name, call.scope) for call in calls)
     for call in calls:
         often = runs_often(program, call.node, call.scope)  # a bootstrap would give the same sample in each iteration
-        edits = () if often else _seeded(call, seed_text(call.scope, call.node, program))
+        edits = () if often else passing(call, SEED, seed_text(call.scope, call.node, program), position(call))
         is_beside = alike[call.name, call.scope] > 1
         unsafe = _draws_at_once(call) and (is_beside or not runs_once(program, call.node, call.scope))
         known = is_unseeded(call.scope, program)
@@ -45,12 +42,3 @@ def _draws_at_once(call: Call) -> bool:
     """Whether a function draws whenever it is called. An estimator or splitter is an object, which draws when fitted or
     asked for its splits: it should give the same whenever it is made."""
     return not call.name.rpartition(".")[2][:1].isupper()
-
-
-def _seeded(call: Call, seed: str) -> tuple[Edit, ...]:
-    """Pass `random_state=SEED`, or put SEED in the place of the None that is passed here."""
-    passed = seed_argument(call)
-    if passed is None:
-        return (with_argument(call.facts, call.node, SEED, seed, call.program.project.style),)
-    is_written = isinstance(passed.node, ast.Constant) and passed.scope.facts is call.facts
-    return (replace(call.facts, passed.node, seed),) if is_written else ()

@@ -7,26 +7,15 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 
-from torchrepro_lint.checks.draft import Draft, Place
+from torchrepro_lint.checks.draft import Draft, Fix, Place
 from torchrepro_lint.checks.generator_doubts import is_seed_unclear
-from torchrepro_lint.dataflow.calls import Call, Module
+from torchrepro_lint.dataflow import Call, Module, Program, Site
 from torchrepro_lint.dataflow.execution_count import runs_often, runs_once
-from torchrepro_lint.dataflow.program import Program
-from torchrepro_lint.dataflow.sites import Site
 from torchrepro_lint.elements import Certainty, Level
 from torchrepro_lint.index import Scope
 from torchrepro_lint.loading.same_order import is_made_side_by_side
-from torchrepro_lint.model import Edit
 from torchrepro_lint.project.contents import is_test
-from torchrepro_lint.rng.environments import (
-    Unseeded,
-    made,
-    may_be_the_projects_own,
-    returns_info,
-    returns_more,
-    surely_draws,
-    unseeded,
-)
+from torchrepro_lint.rng import environments
 from torchrepro_lint.rng.own_seed import generator_seed
 from torchrepro_lint.rng.ranks import has_ranks
 from torchrepro_lint.seeding.training import only_evaluates, trains_nothing
@@ -39,40 +28,40 @@ def check(module: Module, program: Program) -> Iterator[Draft]:
         return
     known = set[ast.AST]()
     before = Counter[Scope]()  # the environments that the same function makes above
-    for call in made(module):
+    for call in environments.made(module):
         beside = before[call.scope]
         before[call.scope] += 1
-        found = unseeded(call, program)
-        if found is None or (found.reset is not None and may_be_the_projects_own(call, program)):
+        found = environments.unseeded(call, program)
+        if found is None or (found.reset is not None and environments.may_be_the_projects_own(call, program)):
             continue
         draws = [site for site in (found.reset, found.sampled) if site is not None]
         if draws[0].node in known:
             continue
         known.add(draws[0].node)
         is_used = only_evaluates(call.facts, program) or trains_nothing(call.facts, program)
-        edits, unsafe = _seeded(call, found, beside, program)
+        fix = _seeded(call, found, beside, program)
         yield Draft(
             call.node,
             {"call": call.written},
             None if found.sampled is None else "sampled" if found.reset is not None else "space",
             level=Level.NOTE if is_used else None,
-            certainty=Certainty.CERTAIN if found.reset is None or surely_draws(call) else Certainty.LIKELY,
+            certainty=Certainty.CERTAIN if found.reset is None or environments.surely_draws(call) else Certainty.LIKELY,
             related=tuple(Place(site.scope.facts, site.node, "drawn here") for site in draws),
-            edits=edits,
-            unsafe=unsafe or is_used,
+            edits=fix.edits,
+            unsafe=fix.unsafe or is_used,
         )
 
 
-def _seeded(call: Call, found: Unseeded, beside: int, program: Program) -> tuple[tuple[Edit, ...], bool]:
+def _seeded(call: Call, found: environments.Unseeded, beside: int, program: Program) -> Fix:
     """Give it a seed below where it is made, and whether a person should look at that."""
     statement = call.facts.parents[call.node]
     match statement:
         case ast.Assign(targets=[ast.Name() | ast.Attribute() as target]):
             name = call.facts.text(target)
         case _:
-            return (), False
+            return Fix()
     if runs_often(program, call.node, call.scope) or is_made_side_by_side(call):
-        return (), False  # each would go through the same states
+        return Fix()  # each would go through the same states
     given = _given_below(call, statement, name, found)
     if given is not None:
         statement, seed = given
@@ -85,10 +74,10 @@ def _seeded(call: Call, found: Unseeded, beside: int, program: Program) -> tuple
         seeds.append(f"{name}.{found.sampled.node.attr}.seed({seed})")
     is_clear = is_known and runs_once(program, call.node, call.scope) and not has_ranks(call.facts, program)
     unsafe = not is_clear or (given is None and is_seed_unclear(call, seed, program))
-    return (insert_after(call.facts, statement, *seeds),), unsafe
+    return Fix((insert_after(call.facts, statement, *seeds),), unsafe)
 
 
-def _given_below(call: Call, made: ast.stmt, name: str, found: Unseeded) -> tuple[ast.stmt, str] | None:
+def _given_below(call: Call, made: ast.stmt, name: str, found: environments.Unseeded) -> tuple[ast.stmt, str] | None:
     """The statement `env.seed(seed)` below where the environment is made, and its seed, for the space as well; the
     environment is not named in between."""
     facts = call.facts
@@ -106,6 +95,6 @@ def _given_below(call: Call, made: ast.stmt, name: str, found: Unseeded) -> tupl
 
 def _way(call: Call, reset: Site | None) -> tuple[str, bool]:
     """How an environment is seeded, and whether that is known: before gym 0.26, by a method of its own."""
-    if call.name.startswith("gymnasium.") or reset is None or returns_info(reset):
+    if call.name.startswith("gymnasium.") or reset is None or environments.returns_info(reset):
         return "reset(seed={})", True
-    return "reset(seed={})" if returns_more(reset) else "seed({})", False
+    return "reset(seed={})" if environments.returns_more(reset) else "seed({})", False

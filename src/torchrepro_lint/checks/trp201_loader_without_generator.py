@@ -6,13 +6,11 @@ import ast
 from collections.abc import Iterator
 from itertools import chain, repeat
 
-from torchrepro_lint.checks.draft import Draft
-from torchrepro_lint.checks.seeded_generator import GeneratorFix, seeded_generator
-from torchrepro_lint.dataflow.calls import Module
+from torchrepro_lint.checks.draft import Draft, Fix
+from torchrepro_lint.checks.seeded_generator import seeded_generator
+from torchrepro_lint.dataflow import Module, Program, Site
 from torchrepro_lint.dataflow.conditions import is_dead
 from torchrepro_lint.dataflow.instantiated import instantiated_calls
-from torchrepro_lint.dataflow.program import Program
-from torchrepro_lint.dataflow.sites import Site
 from torchrepro_lint.elements import Certainty
 from torchrepro_lint.loading.loaders import argument, lacks_generator, loader_calls, loaders, shuffling
 
@@ -24,7 +22,7 @@ def check(module: Module, program: Program) -> Iterator[Draft]:
         certainty = shuffling(call)
         if certainty is None or not lacks_generator(call) or is_dead(call.node, call.scope):
             continue
-        fix = seeded_generator(call, program) if is_written else GeneratorFix()  # Hydra may copy what it is given
+        fix = seeded_generator(call, program) if is_written else Fix()  # Hydra may copy what it is given
         shuffle = argument(call, "shuffle")
         assert isinstance(shuffle, Site)
         literal = isinstance(shuffle.node, ast.Constant)

@@ -7,26 +7,16 @@ from collections.abc import Iterator
 from typing import Literal
 
 from torchrepro_lint import catalogue
-from torchrepro_lint.checks.draft import Draft, Place
+from torchrepro_lint.checks.draft import Draft, Fix, Place
 from torchrepro_lint.checks.listed import listed
-from torchrepro_lint.checks.seeded_generator import GeneratorFix, seeded_generator
+from torchrepro_lint.checks.seeded_generator import seeded_generator
 from torchrepro_lint.checks.worker_seeding import is_for_several, is_out_of_reach, renewed_generator, seeded_workers
+from torchrepro_lint.dataflow import Call, Module, Program, Site, remembered
 from torchrepro_lint.dataflow.binding import keyword_value
-from torchrepro_lint.dataflow.calls import Call, Module
 from torchrepro_lint.dataflow.conditions import is_dead
 from torchrepro_lint.dataflow.enclosing import loops_around
-from torchrepro_lint.dataflow.program import Program
-from torchrepro_lint.dataflow.sites import Site
-from torchrepro_lint.dataflow.store import remembered
 from torchrepro_lint.index import ModuleFacts
-from torchrepro_lint.loading.loaders import (
-    argument,
-    is_single_worker,
-    lacks_generator,
-    lacks_worker_init,
-    loader_calls,
-    workers,
-)
+from torchrepro_lint.loading import loaders
 from torchrepro_lint.loading.looked_at import is_for_evaluation
 from torchrepro_lint.loading.worker_calls import WorkerDraw
 from torchrepro_lint.loading.worker_draws import WorkerDraws, worker_draws
@@ -55,11 +45,11 @@ def check(module: Module, program: Program) -> Iterator[Draft]:
 
 def _drawn(module: Module) -> list[tuple[Call, WorkerDraws]]:
     """The loaders without `worker_init_fn`, and what their workers draw."""
-    return [(call, worker_draws(call)) for call in loader_calls(module.facts, module.program) if _is_bare(call)]
+    return [(call, worker_draws(call)) for call in loaders.loader_calls(module.facts, module.program) if _is_bare(call)]
 
 
 def _is_bare(call: Call) -> bool:
-    return workers(call) is not False and lacks_worker_init(call) and not is_dead(call.node, call.scope)
+    return loaders.workers(call) is not False and loaders.lacks_worker_init(call) and not is_dead(call.node, call.scope)
 
 
 def _draft(call: Call, draws: WorkerDraws, first: Call, program: Program) -> Draft | None:
@@ -68,13 +58,13 @@ def _draft(call: Call, draws: WorkerDraws, first: Call, program: Program) -> Dra
     values = {"call": call.written}
     held, own, numpy = draws.first("held"), draws.first("own"), draws.first("numpy")
     if held is not None:
-        if is_single_worker(call) and _is_in_order(call):
+        if loaders.is_single_worker(call) and _is_in_order(call):
             return None  # an evaluation that is given the same numbers each time
         values["generator"] = held.facts.text(held.node)
         edits = _renewed(call, first, held, draws)
         sure = held.is_per_item and draws.is_one_class
         certainty = Certainty.CERTAIN if sure else Certainty.LIKELY
-        unsafe = _is_in_order(call) and lacks_generator(call)  # whether torch is seeded decides what they draw then
+        unsafe = _is_in_order(call) and loaders.lacks_generator(call)  # then whether torch is seeded decides
         depends = (_SHARE,) if _orders_a_pass(held) else ()
         return Draft(
             call.node, values, "held", certainty=certainty, depends=depends, related=_place(held), edits=edits,
@@ -92,11 +82,11 @@ def _draft(call: Call, draws: WorkerDraws, first: Call, program: Program) -> Dra
             unsafe = unsafe or trains_nothing(call.facts, program) or not _is_surely_drawn(call)
             return draft._replace(depends=(_EVALUATES,), unsafe=unsafe)
         return draft._replace(certainty=Certainty.CERTAIN)
-    if not lacks_generator(call):
+    if not loaders.lacks_generator(call):
         return None
     values["families"] = listed([_WRITTEN[f] for f in FAMILIES if draws.first(f)])
     related = tuple(p for f in FAMILIES if (d := draws.first(f)) is not None for p in _place(d))
-    fix = seeded_generator(call, program) if not _is_in_order(call) else GeneratorFix()
+    fix = seeded_generator(call, program) if not _is_in_order(call) else Fix()
     return Draft(
         call.node, values, depends=(_SAME_STATE,), related=related, edits=fix.edits, unsafe=fix.unsafe,
         fix_title="Give the loader its own seeded generator",
@@ -127,9 +117,9 @@ def _is_surely_drawn(call: Call) -> bool:
 def _is_in_order(call: Call) -> bool:
     """Whether the loader is told not to shuffle: what its workers draw is decided by the seed of the program, and most
     that are told so evaluate, and draw nothing."""
-    shuffle = argument(call, "shuffle")
+    shuffle = loaders.argument(call, "shuffle")
     told = isinstance(shuffle, Site) and isinstance(shuffle.node, ast.Constant) and not shuffle.node.value
-    return told and argument(call, "sampler") is None and argument(call, "batch_sampler") is None
+    return told and loaders.argument(call, "sampler") is None and loaders.argument(call, "batch_sampler") is None
 
 
 def _is_seeded(family: str, program: Program) -> bool:
@@ -163,9 +153,8 @@ def _place(draw: WorkerDraw) -> tuple[Place, ...]:
 
 def _seeded_by_lightning(program: Program) -> bool:
     """`seed_everything(seed, workers=True)` gives every loader a `worker_init_fn`."""
-    for path in program.project.text.mentioning("seed_everything") or ():
-        facts = program.load(str(path))
-        for call, scope in facts.calls.get("seed_everything", ()) if facts is not None else ():
+    for facts in program.loaded(program.project.text.mentioning("seed_everything") or ()):
+        for call, scope in facts.calls.get("seed_everything", ()):
             passed = keyword_value(call, "workers")
             if passed is not None and program.literal(passed, scope) is True:
                 return True

@@ -6,9 +6,8 @@ from collections.abc import Iterator
 
 from torchrepro_lint.checks.draft import Draft
 from torchrepro_lint.checks.seeded_generator import seeded_generator
-from torchrepro_lint.dataflow.calls import Call, Module
+from torchrepro_lint.dataflow import Call, Module, Program
 from torchrepro_lint.dataflow.conditions import is_dead
-from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.loading.loaders import lacks_generator, samplers
 from torchrepro_lint.rng.seeded_before import is_seeded_right_above
 

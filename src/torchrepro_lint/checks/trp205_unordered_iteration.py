@@ -6,10 +6,8 @@ import ast
 from collections.abc import Iterable, Iterator, Sequence
 
 from torchrepro_lint.checks.draft import Draft, Place
-from torchrepro_lint.dataflow.calls import Module
-from torchrepro_lint.dataflow.program import Program
+from torchrepro_lint.dataflow import Module, Program, Site
 from torchrepro_lint.dataflow.references import reads_of_target
-from torchrepro_lint.dataflow.sites import Site
 from torchrepro_lint.index import ModuleFacts, Scope, last_name
 from torchrepro_lint.loading.sets import TextSet, holds_only_text, taken_from, text_sets
 from torchrepro_lint.model import Edit

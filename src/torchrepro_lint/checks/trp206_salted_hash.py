@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from torchrepro_lint.checks.draft import Draft
-from torchrepro_lint.dataflow.calls import Module
-from torchrepro_lint.dataflow.program import Program
+from torchrepro_lint.dataflow import Module, Program
 from torchrepro_lint.rng.chosen_seeds import seeds_anew
 from torchrepro_lint.rng.hash_uses import decided_by
 from torchrepro_lint.rng.texts import HASH, salted

@@ -6,12 +6,9 @@ import ast
 from collections.abc import Iterator, Sequence
 
 from torchrepro_lint.checks.draft import Draft, Place
+from torchrepro_lint.dataflow import Call, Module, Program, Site, remembered
 from torchrepro_lint.dataflow.abstract_values import Reference, Result
-from torchrepro_lint.dataflow.calls import Call, Module
-from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.dataflow.run_constant import RunConstant
-from torchrepro_lint.dataflow.sites import Site
-from torchrepro_lint.dataflow.store import remembered
 from torchrepro_lint.index import FunctionNode, ModuleFacts, Scope
 from torchrepro_lint.loading.samplers import evaluates
 from torchrepro_lint.model import Edit
@@ -77,7 +74,7 @@ def _loaders(function: Scope, program: Program) -> Iterator[Call]:
         starting = program.project.text.mentioning("worker_init_fn") or ()
         named = program.project.text.mentioning(function.own_name) or ()
         others = [p for p in named if p in starting and p != function.facts.source.path]
-        files += [f for p in others if (f := program.load(str(p))) is not None]
+        files += program.loaded(others)
     for facts in files:
         for call in _starting(facts, program).get(function, ()):
             if _starts_anew(call) and not evaluates(call):

@@ -7,9 +7,7 @@ from collections.abc import Iterator
 
 from torchrepro_lint.checks.draft import Draft, Place
 from torchrepro_lint.checks.epoch_edit import set_epoch
-from torchrepro_lint.dataflow.calls import Call, Module
-from torchrepro_lint.dataflow.program import Program
-from torchrepro_lint.dataflow.sites import Site
+from torchrepro_lint.dataflow import Call, Module, Program, Site
 from torchrepro_lint.elements import Certainty
 from torchrepro_lint.loading.epochs import repeated_order
 from torchrepro_lint.loading.samplers import training_samplers

@@ -7,10 +7,8 @@ from collections.abc import Iterator
 
 from torchrepro_lint.checks.draft import Draft, Place
 from torchrepro_lint.checks.epoch_edit import set_epoch
+from torchrepro_lint.dataflow import Call, Module, Program, remembered
 from torchrepro_lint.dataflow.binding import keyword_value
-from torchrepro_lint.dataflow.calls import Call, Module
-from torchrepro_lint.dataflow.program import Program
-from torchrepro_lint.dataflow.store import remembered
 from torchrepro_lint.index import Scope
 from torchrepro_lint.loading.epochs import EpochLoop, epoch_loop, passes
 from torchrepro_lint.loading.sampler_uses import SamplerUses, uses_of

@@ -6,9 +6,7 @@ from collections.abc import Iterator
 
 from torchrepro_lint import catalogue
 from torchrepro_lint.checks.draft import Draft, Place
-from torchrepro_lint.dataflow.calls import Call, Module
-from torchrepro_lint.dataflow.program import Program
-from torchrepro_lint.dataflow.sites import Site
+from torchrepro_lint.dataflow import Call, Module, Program, Site
 from torchrepro_lint.rng.ranks import rank_in
 
 _POSITIONS = {"torch.utils.data.DistributedSampler": 4}

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from torchrepro_lint.checks.draft import Draft, Place
-from torchrepro_lint.dataflow.calls import Module
-from torchrepro_lint.dataflow.program import Program
+from torchrepro_lint.dataflow import Module, Program
 from torchrepro_lint.loading.arrivals import arrivals
 from torchrepro_lint.loading.concurrent_updates import remote_updates, shared_models
 

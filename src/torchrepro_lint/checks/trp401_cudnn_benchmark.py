@@ -9,10 +9,8 @@ from collections.abc import Iterator
 from torchrepro_lint.checks.configured import cause, placed
 from torchrepro_lint.checks.draft import Draft
 from torchrepro_lint.checks.switch_edit import is_explained, with_value
-from torchrepro_lint.dataflow.calls import Module
-from torchrepro_lint.dataflow.program import Program
+from torchrepro_lint.dataflow import Module, Program, Site
 from torchrepro_lint.dataflow.reachability import cleans_up
-from torchrepro_lint.dataflow.sites import Site
 from torchrepro_lint.elements import Certainty
 from torchrepro_lint.kernels.flags import Setting, follows_request, reads_switch
 from torchrepro_lint.kernels.switches import stated

@@ -7,10 +7,8 @@ from collections.abc import Iterator
 from torchrepro_lint.checks.configured import placed
 from torchrepro_lint.checks.draft import Draft
 from torchrepro_lint.checks.switch_edit import with_value
-from torchrepro_lint.dataflow.calls import Module
-from torchrepro_lint.dataflow.program import Program
+from torchrepro_lint.dataflow import Module, Program, Site
 from torchrepro_lint.dataflow.reachability import cleans_up
-from torchrepro_lint.dataflow.sites import Site
 from torchrepro_lint.elements import Level
 from torchrepro_lint.kernels.switches import stated
 from torchrepro_lint.rng.predicates import is_unrequested

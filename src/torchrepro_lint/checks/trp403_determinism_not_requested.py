@@ -7,9 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from torchrepro_lint.checks.draft import Draft, Place
-from torchrepro_lint.dataflow.calls import Module
-from torchrepro_lint.dataflow.program import Program
-from torchrepro_lint.dataflow.store import remembered
+from torchrepro_lint.dataflow import Module, Program, remembered
 from torchrepro_lint.index import ModuleFacts, Scope
 from torchrepro_lint.seeding.seedings import seedings
 
@@ -44,25 +42,21 @@ def check(module: Module, program: Program) -> Iterator[Draft]:
 
 def _kernel_on_gpu(seeding: Seeding, program: Program) -> tuple[ast.AST, Scope] | None:
     """The first call whose kernel is chosen at run time, in a program that uses a GPU."""
-    from torchrepro_lint.kernels.convolutions import (
-        files_chosen_by_name,  # imported late: few files get this far
-        first_kernel,
-        imported_kernel,
-    )
-    from torchrepro_lint.kernels.device import uses_gpu
+    from torchrepro_lint.kernels import convolutions
+    from torchrepro_lint.kernels.programs import uses_gpu
 
     files = seeding.visited
     if not uses_gpu(files, program):
         return None
     return (
-        first_kernel(files, program)
-        or first_kernel(files_chosen_by_name(files, program), program)
-        or imported_kernel(files, program)
+        convolutions.first_kernel(files, program)
+        or convolutions.first_kernel(convolutions.files_chosen_by_name(files, program), program)
+        or convolutions.imported_kernel(files, program)
     )
 
 
 def _draft(module: Module, program: Program, seeding: Seeding, seed: Seeder, kernel: tuple[ast.AST, Scope]) -> Draft:
-    from torchrepro_lint.checks.determinism_edit import determinism_asked_for  # few programs get this far
+    from torchrepro_lint.checks.switch_edit import determinism_asked_for  # few programs get this far
 
     seeded = seed.scope.facts
     here = seeded is module.facts

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 
 from torchrepro_lint import catalogue
-from torchrepro_lint.checks.determinism_edit import workspace_line
 from torchrepro_lint.checks.draft import Draft, Place
-from torchrepro_lint.dataflow.calls import Module
-from torchrepro_lint.dataflow.program import Program
+from torchrepro_lint.checks.switch_edit import workspace_line
+from torchrepro_lint.dataflow import Module, Program
 from torchrepro_lint.kernels.cublas import used_before
 from torchrepro_lint.kernels.determinism import turned_on, turned_on_anywhere
 from torchrepro_lint.kernels.environment import EnvironmentSet, named_in, sets
@@ -66,8 +64,7 @@ def _set_elsewhere(module: Module, program: Program, variable: str) -> bool:
     paths = program.project.text.mentioning(variable)
     if paths is None:
         return True
-    for path in paths:
-        facts = program.load(str(path)) if path != Path(module.facts.source.path) else None
-        if facts is not None and named_in(facts, variable):
-            return True
-    return bool(program.project.disk(in_scripts, str(program.project.root), variable))
+    others = program.loaded(path for path in paths if path != module.facts.source.path)
+    return any(named_in(facts, variable) for facts in others) or bool(
+        program.project.disk(in_scripts, str(program.project.root), variable)
+    )

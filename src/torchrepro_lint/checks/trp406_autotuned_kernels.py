@@ -8,8 +8,7 @@ from collections.abc import Iterator
 from torchrepro_lint import catalogue
 from torchrepro_lint.checks.draft import Draft
 from torchrepro_lint.checks.switch_edit import with_value
-from torchrepro_lint.dataflow.calls import Module
-from torchrepro_lint.dataflow.program import Program
+from torchrepro_lint.dataflow import Module, Program
 from torchrepro_lint.elements import Certainty
 from torchrepro_lint.kernels.determinism import turned_on_anywhere
 from torchrepro_lint.kernels.flags import Setting, assigned

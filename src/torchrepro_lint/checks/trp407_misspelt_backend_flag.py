@@ -8,8 +8,7 @@ from typing import Any
 
 from torchrepro_lint import catalogue
 from torchrepro_lint.checks.draft import Draft
-from torchrepro_lint.dataflow.calls import Module
-from torchrepro_lint.dataflow.program import Program
+from torchrepro_lint.dataflow import Module, Program
 from torchrepro_lint.index import ModuleFacts, Scope
 from torchrepro_lint.model import Edit, Position, Range
 from torchrepro_lint.project.versions import effective

@@ -6,8 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from torchrepro_lint import catalogue
 from torchrepro_lint.checks.draft import Draft
-from torchrepro_lint.dataflow.calls import Module
-from torchrepro_lint.dataflow.program import Program
+from torchrepro_lint.dataflow import Module, Program
 from torchrepro_lint.kernels.flags import Setting, assigned, passed
 
 

@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from torchrepro_lint.checks.draft import Draft
-from torchrepro_lint.checks.operation_draft import draft_of
-from torchrepro_lint.checks.operation_verdicts import verdicts_of
-from torchrepro_lint.dataflow.calls import Module
-from torchrepro_lint.dataflow.program import Program
+from torchrepro_lint.checks.operation_draft import draft_of, verdicts_of
+from torchrepro_lint.dataflow import Module, Program
 from torchrepro_lint.elements import Property
 from torchrepro_lint.index import ITEM
 

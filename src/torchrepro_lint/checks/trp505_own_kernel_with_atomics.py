@@ -6,9 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from torchrepro_lint.checks.draft import Draft, Place
-from torchrepro_lint.dataflow.calls import Module
-from torchrepro_lint.dataflow.program import Program
-from torchrepro_lint.dataflow.sites import Site
+from torchrepro_lint.dataflow import Module, Program, Site
 
 if TYPE_CHECKING:
     from torchrepro_lint.kernels.own_kernels import OwnKernel

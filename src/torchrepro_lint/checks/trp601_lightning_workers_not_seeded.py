@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from torchrepro_lint import catalogue
-from torchrepro_lint.checks.argument_edit import switched_on
+from torchrepro_lint.checks.argument_edit import passing
 from torchrepro_lint.checks.draft import Draft, Place
-from torchrepro_lint.dataflow.calls import Call, Module
+from torchrepro_lint.dataflow import Call, Module, Program
 from torchrepro_lint.dataflow.conditions import is_dead
-from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.index import ModuleFacts
 from torchrepro_lint.loading.loaders import lacks_worker_init, loaders, workers
 from torchrepro_lint.loading.worker_calls import WorkerDraw
@@ -44,7 +43,8 @@ def check(module: Module, program: Program) -> Iterator[Draft]:
     )
     for call in seeders:
         values = {"call": module.facts.text(call.node), "family": FAMILIES[draw.kind]}
-        edits = () if _is_older(call, trainers) else switched_on(call, *_workers(call))
+        name, position = _workers(call)
+        edits = () if _is_older(call, trainers) else passing(call, name, "True", position)
         yield Draft(call.node, values, "old" if is_old else None, related=related, edits=edits)
 
 

@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from torchrepro_lint import catalogue
-from torchrepro_lint.checks.argument_edit import switched_on
+from torchrepro_lint.checks.argument_edit import passing
 from torchrepro_lint.checks.configured import placed
 from torchrepro_lint.checks.draft import Draft
-from torchrepro_lint.dataflow.calls import Call, Module
-from torchrepro_lint.dataflow.program import Program
-from torchrepro_lint.dataflow.sites import Site
+from torchrepro_lint.dataflow import Call, Module, Program, Site
 from torchrepro_lint.project.contents import is_test
 from torchrepro_lint.rng.predicates import is_unrequested
 from torchrepro_lint.seeding.frameworks import asks_for_determinism, program_files, seeds_torch
@@ -29,7 +27,7 @@ def check(module: Module, program: Program) -> Iterator[Draft]:
         return
     for call in trainers:
         if not is_unrequested(call.node, call.scope, program):
-            draft = Draft(call.node, {"call": call.written}, edits=switched_on(call, ARGUMENT))
+            draft = Draft(call.node, {"call": call.written}, edits=passing(call, ARGUMENT, "True"))
             value = call.argument(ARGUMENT)
             yield placed(draft, value if isinstance(value, Site) else None, program, "True", lambda held: not held)
 

@@ -6,10 +6,8 @@ from collections.abc import Iterator, Sequence
 
 from torchrepro_lint import catalogue
 from torchrepro_lint.checks.draft import Draft, Place
-from torchrepro_lint.dataflow.calls import Call, Module
+from torchrepro_lint.dataflow import Call, CallSite, Module, Program, Site
 from torchrepro_lint.dataflow.execution_count import runs_once
-from torchrepro_lint.dataflow.program import Program
-from torchrepro_lint.dataflow.sites import CallSite, Site
 from torchrepro_lint.index import Scope
 from torchrepro_lint.model import Edit
 from torchrepro_lint.rng.draws import Seeder

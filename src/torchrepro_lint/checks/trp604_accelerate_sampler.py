@@ -6,11 +6,9 @@ import ast
 from collections.abc import Collection, Iterator
 
 from torchrepro_lint import catalogue
-from torchrepro_lint.checks.argument_edit import switched_on
+from torchrepro_lint.checks.argument_edit import passing
 from torchrepro_lint.checks.draft import Draft, Place
-from torchrepro_lint.dataflow.calls import Call, Module
-from torchrepro_lint.dataflow.program import Program
-from torchrepro_lint.dataflow.sites import Site
+from torchrepro_lint.dataflow import Call, Module, Program, Site
 from torchrepro_lint.loading.loaders import argument, lacks_generator, loaders, samplers, shuffling
 from torchrepro_lint.model import Edit
 from torchrepro_lint.project.unknown import UNKNOWN
@@ -86,9 +84,9 @@ def _edits(accelerator: Call) -> tuple[Edit, ...]:
     configurations = _configurations(accelerator)
     if configurations:
         made = configurations[0]
-        return switched_on(made, row["argument"]) if made.facts is accelerator.facts else ()
+        return passing(made, row["argument"], "True") if made.facts is accelerator.facts else ()
     if accelerator.argument(row["argument"]) is not None:
-        return switched_on(accelerator, row["argument"])
+        return passing(accelerator, row["argument"], "True")
     module, _, last = CONFIGURATION.rpartition(".")
     name = import_from(accelerator.facts, module, last, accelerator.scope, accelerator.node)
     value = f"{name.text}({row['argument']}=True)"

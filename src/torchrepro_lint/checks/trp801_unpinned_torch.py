@@ -7,8 +7,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from torchrepro_lint.checks.draft import Draft
-from torchrepro_lint.dataflow.calls import Module
-from torchrepro_lint.dataflow.program import Program
+from torchrepro_lint.dataflow import Module, Program
 from torchrepro_lint.project.disk import Required, exists, required, speaks_of
 from torchrepro_lint.project.entries import entries
 from torchrepro_lint.project.versions import pins

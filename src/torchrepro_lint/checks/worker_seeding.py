@@ -9,11 +9,8 @@ import ast
 import re
 from collections.abc import Callable, Sequence
 from itertools import islice
-from pathlib import Path
 
-from torchrepro_lint.dataflow.calls import Call
-from torchrepro_lint.dataflow.program import Program
-from torchrepro_lint.dataflow.store import remembered
+from torchrepro_lint.dataflow import Call, Program, remembered
 from torchrepro_lint.index import ModuleFacts, Scope
 from torchrepro_lint.loading.worker_calls import WorkerDraw
 from torchrepro_lint.model import Edit, Position, Range
@@ -42,11 +39,9 @@ def seeded_workers(
     used = _known(facts, program) or _importable(facts, program)
     if used is None and _NAME not in facts.scope.bindings:
         used = _shared(facts, program, first_of) or Import(_NAME, _definition(facts, _top(first)))
-    return (
-        (with_argument(facts, call.node, "worker_init_fn", used.text, call.program.project.style), *used.edits)
-        if used is not None
-        else ()
-    )
+    if used is None:
+        return ()
+    return (with_argument(facts, call.node, "worker_init_fn", used.text, program.project.style), *used.edits)
 
 
 def is_for_several(
@@ -56,10 +51,9 @@ def is_for_several(
     person says where they share it."""
     if not _defines(facts, edits):
         return False
-    own = Path(facts.source.path)
+    own = facts.source.path
     paths = (p for p in program.project.text.containing("Loader") or () if p.parent == own.parent and p != own)
-    others = (program.load(str(path)) for path in islice(paths, MAX_BESIDE))
-    return any(other is not None and first_of(other) is not None for other in others)
+    return any(first_of(other) is not None for other in program.loaded(islice(paths, MAX_BESIDE)))
 
 
 def is_out_of_reach(facts: ModuleFacts, edits: Sequence[Edit]) -> bool:
@@ -75,7 +69,7 @@ def _shared(facts: ModuleFacts, program: Program, first_of: Callable[[ModuleFact
     """The new function of a file from which this one imports names."""
     found = [(n, home) for n, home in homes(facts, program) if _NAME not in home.scope.bindings]
     for node, home in found:
-        if _UTILITY.fullmatch(Path(home.source.path).stem):
+        if _UTILITY.fullmatch(home.source.path.stem):
             return Import(_NAME, (*_definition(home, home.guard), also_imported(facts, node, _NAME)))
     for node, home in found:
         need = first_of(home)
@@ -95,10 +89,9 @@ def _definition(facts: ModuleFacts, above: ast.stmt | None) -> tuple[Edit, ...]:
 
 def _at_end(facts: ModuleFacts, name: str, body: Sequence[str]) -> Edit:
     """A new function after the last statement of a file."""
-    newline, indent = facts.source.newline, indentation(facts)
-    lines = ["", "", "", f"def {name}(worker_id):", *(indent + line for line in body)]
     end = facts.range(facts.tree.body[-1]).end
-    return Edit(facts.source.rel, Range(end, end), newline.join(lines))
+    lines = ["", "", "", *_function(facts, name, body)]
+    return Edit(facts.source.rel, Range(end, end), facts.source.newline.join(lines))
 
 
 def renewed_generator(call: Call, first: Call, holder: str, draw: WorkerDraw, renewed: str) -> tuple[Edit, ...]:
@@ -119,7 +112,9 @@ def renewed_generator(call: Call, first: Call, holder: str, draw: WorkerDraw, re
     made = ".".join((home.text, *module.split(".")[1:], last))
     value = renewed.format(make=made, seed=f"{torch.text}.initial_seed()")
     data = f"{torch.text}.utils.data.get_worker_info(){holder}"
-    return _inserted(call, first, name, [f"{data}.{draw.attribute} = {value}"], [torch, home])
+    place = _above(first.facts, top, name, [f"{data}.{draw.attribute} = {value}"])
+    passed = with_argument(facts, call.node, "worker_init_fn", name, call.program.project.style)
+    return (place, passed, *dict.fromkeys((*torch.edits, *home.edits)))
 
 
 @remembered
@@ -128,7 +123,7 @@ def _known(facts: ModuleFacts, program: Program) -> Import | None:
     for name, bindings in facts.scope.bindings.items():
         if len(bindings) == 1 and _KNOWN.fullmatch(name) and bindings[0].kind in ("function", "import"):
             target = program.names.lookup(name, facts.scope)
-            if isinstance(target, Scope) and _takes_one(target.node) and _seeds_numpy(target.facts, target.node):
+            if isinstance(target, Scope) and _seeds_numpy(target.facts, target.node):
                 return Import(name)
     return None
 
@@ -139,12 +134,7 @@ def _importable(facts: ModuleFacts, program: Program) -> Import | None:
     for node, home in homes(facts, program):
         for name, made in home.scope.bindings.items():
             is_one = len(made) == 1 and made[0].kind == "function" and _KNOWN.fullmatch(name)
-            if (
-                is_one
-                and _takes_one(made[0].node)
-                and _seeds_numpy(home, made[0].node)
-                and name not in facts.scope.bindings
-            ):
+            if is_one and _seeds_numpy(home, made[0].node) and name not in facts.scope.bindings:
                 return Import(name, (also_imported(facts, node, name),))
     return None
 
@@ -157,32 +147,18 @@ def homes(facts: ModuleFacts, program: Program) -> list[tuple[ast.ImportFrom, Mo
         if isinstance(node, ast.ImportFrom) and node.names[0].name != "*":
             found = program.project.finder.find(node.module or "", node.level, str(facts.source.path))
             home = program.load(found[0]) if found is not None and not found[1] else None
-            own = Path(facts.source.path)
-            if (
-                home is not None
-                and own != (path := Path(home.source.path))
-                and own not in program.project.reachable(path)
-            ):
+            if home is not None and facts.source.path not in program.project.reachable(home.source.path):
                 found_in.append((node, home))
     return found_in
 
 
-def _seeds_numpy(facts: ModuleFacts, function: ast.AST) -> bool:
-    return re.search(r"\bn(?:um)?py?\.random\.seed\(", facts.text(function)) is not None
-
-
-def _takes_one(node: ast.AST) -> bool:
-    if not isinstance(node, ast.FunctionDef):
+def _seeds_numpy(facts: ModuleFacts, node: ast.AST) -> bool:
+    """Whether a definition is one of a function that takes one argument and seeds numpy."""
+    if not isinstance(node, ast.FunctionDef) or not re.search(r"\bn(?:um)?py?\.random\.seed\(", facts.text(node)):
         return False
     positional = node.args.posonlyargs + node.args.args
     required = len(positional) - len(node.args.defaults)
     return required <= 1 <= len(positional) and not any(d is None for d in node.args.kw_defaults)
-
-
-def _inserted(call: Call, first: Call, name: str, body: Sequence[str], imports: Sequence[Import]) -> tuple[Edit, ...]:
-    edits = {edit: None for used in imports for edit in used.edits}
-    place = _above(first.facts, _top(first), name, body)
-    return (place, with_argument(call.facts, call.node, "worker_init_fn", name, call.program.project.style), *edits)
 
 
 def _top(call: Call) -> ast.stmt:
@@ -198,13 +174,9 @@ def _above(facts: ModuleFacts, statement: ast.stmt, name: str, body: Sequence[st
     while line - blank not in tops and not facts.source.line(line - blank - 1).strip():
         blank += 1
     missing = 0 if line - blank in tops else max(0, 2 - blank)
-    newline = facts.source.newline
-    indent = indentation(facts)
-    lines = ["" for _ in range(missing)] + [
-        f"def {name}(worker_id):",
-        *(indent + b for b in body),
-        "",
-        "",
-        "",
-    ]
-    return Edit(facts.source.rel, Range(Position(line, 1), Position(line, 1)), newline.join(lines))
+    lines = [*[""] * missing, *_function(facts, name, body), "", "", ""]
+    return Edit(facts.source.rel, Range(Position(line, 1), Position(line, 1)), facts.source.newline.join(lines))
+
+
+def _function(facts: ModuleFacts, name: str, body: Sequence[str]) -> list[str]:
+    return [f"def {name}(worker_id):", *(indentation(facts) + line for line in body)]

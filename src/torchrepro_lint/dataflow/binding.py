@@ -5,7 +5,8 @@ from __future__ import annotations
 import ast
 
 from torchrepro_lint.dataflow.abstract_values import Unknown
-from torchrepro_lint.index import FunctionNode, Scope
+from torchrepro_lint.dataflow.sites import Site
+from torchrepro_lint.index import Binding, FunctionNode, Scope
 
 
 def positional_parameters(function: Scope) -> list[str]:
@@ -32,6 +33,15 @@ def argument_for(call: ast.Call, function: Scope, name: str) -> ast.expr | Unkno
         if place < len(call.args):
             return call.args[place]
     return Unknown(call) if any(k.arg is None for k in call.keywords) else None
+
+
+def value_for(call: ast.Call, caller: Scope, function: Scope, parameter: Binding) -> Site | None:
+    """What `call` gives a parameter, or its default, where each is evaluated; None where the call does not show it."""
+    passed = argument_for(call, function, parameter.node.arg)  # type: ignore[attr-defined]
+    if isinstance(passed, ast.expr):
+        return Site(passed, caller)
+    is_default = passed is None and parameter.value is not None
+    return Site(parameter.value, function.parent or function) if is_default else None  # type: ignore[arg-type]
 
 
 def keyword_value(call: ast.Call, *names: str) -> ast.expr | None:

@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import NamedTuple
 
 from torchrepro_lint import catalogue
-from torchrepro_lint.dataflow.binding import argument_for
+from torchrepro_lint.dataflow.binding import value_for
 from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.dataflow.sites import CallSite, Site, start_of
 from torchrepro_lint.dataflow.store import remembered
@@ -80,11 +80,7 @@ class Call(NamedTuple):
         bindings = function.bindings.get(found.node.id, [])
         if [b.kind for b in bindings] != ["parameter"] or self.program.runs(node, self.scope) != (function,):
             return found
-        passed = argument_for(node, function, found.node.id)
-        if isinstance(passed, ast.expr):
-            return Site(passed, self.scope)
-        default = bindings[0].value if passed is None else None
-        return Site(default, function.parent or function) if default is not None else found
+        return value_for(node, self.scope, function, bindings[0]) or found
 
     def literal(self, name: str, position: int | None = None, default: object = None) -> object:
         """The argument's constant value, `default` when it is absent, UNKNOWN when it is not one constant."""

@@ -14,11 +14,10 @@ from typing import NamedTuple
 from torchrepro_lint import catalogue
 from torchrepro_lint.dataflow.abstract_values import Display, Origin, is_configured
 from torchrepro_lint.dataflow.binding import keyword_value, passed_by_name
-from torchrepro_lint.dataflow.configured_values import ConfiguredValues, rows
-from torchrepro_lint.dataflow.evaluate import CallersOf, Evaluation, Values
+from torchrepro_lint.dataflow.configured_values import rows
+from torchrepro_lint.dataflow.evaluate import CallersOf, Values
 from torchrepro_lint.dataflow.grafts import Graft, Tree, built, merge, written_entries
 from torchrepro_lint.dataflow.hydra import composed
-from torchrepro_lint.dataflow.paths import Paths
 from torchrepro_lint.dataflow.sites import CallSite, Site
 from torchrepro_lint.index import Binding, FunctionNode, ModuleFacts, Scope
 from torchrepro_lint.project.contents import is_test
@@ -42,15 +41,13 @@ class Defaults(Values):
     """Values by default. Where they are known, the user can still choose others. What tests of the project pass is no
     default."""
 
+    are_defaults = True
+
     def __init__(self, project: Project, callers_of: CallersOf) -> None:
         super().__init__(project, lambda function: _outside_tests(callers_of(function)))
 
     def __call__(self, expr: ast.expr, scope: Scope) -> list[Origin]:
         return super().__call__(*expr.site) if isinstance(expr, Graft) else super().__call__(expr, scope)
-
-    def _new_configured(self) -> ConfiguredValues:
-        paths = Evaluation(Paths(defaults=True), self._names, self._callers_of, self)
-        return ConfiguredValues(self._project, paths.ask)
 
     def configured_entries(self, expr: ast.expr, scope: Scope) -> list[Display] | None:
         """The mappings of configuration files that an expression is."""
@@ -161,7 +158,7 @@ class Defaults(Values):
         """A text argument; empty where it is left out or None."""
         if value is None or (isinstance(value, ast.Constant) and value.value is None):
             return ""
-        found: Sequence[str] = self._configured.path_of(value, scope)
+        found: Sequence[str] = self.configured.path_of(value, scope)
         return found[0] if len(found) == 1 and "\0" not in found[0] else None
 
     def _configuration(self, folder: Path, name: str) -> ModuleFacts | None:

@@ -11,16 +11,10 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any, TypeAlias
 
+from torchrepro_lint.dataflow import references
 from torchrepro_lint.dataflow.binding import argument_place, parameter_at, takes_keywords
 from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.dataflow.reaching_definitions import reads_of_binding, reads_of_object
-from torchrepro_lint.dataflow.references import (
-    attribute_reads,
-    class_of_self,
-    imported_reads,
-    reads_following,
-    self_reads,
-)
 from torchrepro_lint.dataflow.sites import CallSite, Site
 from torchrepro_lint.dataflow.use import ANY, ESCAPED, STOP, Argument, Held, Step, Steps, Use
 from torchrepro_lint.index import FunctionNode, Scope, last_name
@@ -67,7 +61,7 @@ class Edges:
                 yield from self.into(inner, node, use.inside(ANY))
             case ast.Subscript(value=value, slice=key):
                 yield from self.into(value, node, use.inside(_key(key)))
-            case ast.Attribute(attr=attr) if (owner := class_of_self(target, use.scope)) is not None:
+            case ast.Attribute(attr=attr) if (owner := references.class_of_self(target, use.scope)) is not None:
                 yield from self.attribute(owner, attr, use)
             case _:
                 yield ESCAPED
@@ -83,9 +77,9 @@ class Edges:
         elif self._is_complete:
             yield from map(use.site, reads_of_object(target, use.scope))
         else:
-            yield from map(use.site, reads_following(target, node, use.scope))
+            yield from map(use.site, references.reads_following(target, node, use.scope))
         if self._is_complete and owner.kind == "module":
-            yield from self._all(imported_reads(target.id, owner, self.program), use)
+            yield from self._all(references.imported_reads(target.id, owner, self.program), use)
 
     def _all(self, sites: Sequence[Site] | None, use: Use[Any]) -> Iterator[Step]:
         if sites is None:
@@ -95,7 +89,7 @@ class Edges:
     def attribute(self, owner: Scope, name: str, use: Use[Any]) -> Iterator[Step]:
         """Instances of `owner` hold it as the attribute `name`."""
         self._held(name, owner, use)
-        find = attribute_reads if self._is_complete else self_reads
+        find = references.attribute_reads if self._is_complete else references.self_reads
         yield from self._all(find(owner, name, self.program), use)
 
     def parameter(self, argument: Argument, function: Scope, use: Use[Any]) -> Iterator[Step]:

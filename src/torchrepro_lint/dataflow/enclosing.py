@@ -13,6 +13,7 @@ _TEARDOWNS = frozenset({"tearDown", "tearDownClass", "asyncTearDown", "tearDownM
                          "teardown_class", "teardown_module", "teardown_function"})  # fmt: skip
 _TWO_PARTS = frozenset({"fixture", "contextmanager", "asynccontextmanager"})
 DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
+ONLY_BINDS = (ast.Import, ast.ImportFrom, ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 LOOPS = (ast.For, ast.AsyncFor, ast.While)
 BLOCKS = ("body", "orelse", "finalbody", "handlers", "cases")
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Sequence
-from functools import cache, cached_property
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeAlias, TypeVar
 
 from torchrepro_lint import catalogue
@@ -32,7 +32,7 @@ from torchrepro_lint.dataflow.abstract_values import (
     put_items,
     unpacked,
 )
-from torchrepro_lint.dataflow.binding import argument_for, is_super, keyword_value
+from torchrepro_lint.dataflow.binding import is_super, keyword_value, value_for
 from torchrepro_lint.dataflow.domain import Domain
 from torchrepro_lint.dataflow.reaching_definitions import MAX_BINDINGS, definitions, reaching
 from torchrepro_lint.dataflow.sites import CallSite, Site
@@ -74,7 +74,7 @@ class Evaluation(Generic[V]):
     """Evaluates expressions over one domain. `callers_of` lists the known calls of a function, or None; `values` are
     the abstract values of the same program, which say what is called and where an object was made."""
 
-    def __init__(self, domain: Domain[V], names: Names, callers_of: CallersOf, values: Values | None = None) -> None:
+    def __init__(self, domain: Domain[V], names: Names, callers_of: CallersOf, values: Values) -> None:
         self._tracker = names.tracker
         self._domain = domain
         self._names = names
@@ -144,7 +144,7 @@ class Evaluation(Generic[V]):
             if isinstance(expr, ast.Attribute):
                 found = self._guarded((expr, scope), expr, scope, lambda: self._attribute(expr, target, scope))
             elif isinstance(target, Variable):
-                bindings = self.reaching(target, expr, scope)
+                bindings = self._values.reaching(target, expr, scope)
                 found = self._variable(target, bindings, expr, scope) if bindings else self._unknown(expr, scope)
             else:
                 found = self._unknown(expr, scope)
@@ -311,12 +311,8 @@ class Evaluation(Generic[V]):
 
     def _passed(self, call: ast.Call, caller: Scope, parameter: Binding, function: Scope) -> V:
         """What one call gives a parameter."""
-        passed = argument_for(call, function, parameter.node.arg)  # type: ignore[attr-defined]
-        if isinstance(passed, ast.expr):
-            return self(passed, caller)
-        if passed is None and parameter.value is not None:
-            return self(parameter.value, function.parent or function)
-        return self._domain.unpassed(call, caller, parameter, function, self)
+        given = value_for(call, caller, function, parameter)
+        return self(*given) if given is not None else self._domain.unpassed(call, caller, parameter, function, self)
 
     def _unpack(self, value: ast.expr, path: tuple[int, ...], scope: Scope) -> V:
         if not self._domain.opens:
@@ -364,7 +360,7 @@ class Evaluation(Generic[V]):
                 member = self._names.members(module, (expr.attr,))
                 if isinstance(member, str | Scope):
                     return self._domain.reference(member, expr, scope)
-            case Parameter() as parameter if (method := self.method_of(parameter, expr.attr)) is not None:
+            case Parameter() as parameter if (method := self._values.method_of(parameter, expr.attr)) is not None:
                 return self._domain.reference(method, expr, scope)
         return self._domain.attribute(expr, scope, self)
 
@@ -402,7 +398,7 @@ class Evaluation(Generic[V]):
     def _is_set_elsewhere(self, origin: Origin, holder: ast.expr, key: ast.expr) -> bool:
         """Whether an item is one of a configuration file that the program may set itself."""
         is_text = isinstance(key, ast.Constant) and isinstance(key.value, str)
-        return is_text and is_configured(origin) and self._configured.sets(holder, key.value)  # type: ignore[attr-defined]
+        return is_text and is_configured(origin) and self._values.configured.sets(holder, key.value)  # type: ignore[attr-defined]
 
     def _got(self, call: ast.Call, scope: Scope) -> V | None:
         """What `config.get("key", default)` gives, where `config` is read from a file."""
@@ -423,23 +419,19 @@ class Evaluation(Generic[V]):
     def _parsed(self, call: ast.Call, scope: Scope) -> V | None:
         """What a parser of options gives that reads them from a file: one object for each class that it knows."""
         method = call.func.attr if isinstance(call.func, ast.Attribute) else ""
-        if not self._domain.opens or method not in _parsing():
+        if not self._domain.opens or method not in catalogue.names("configurations", "parsers"):
             return None
-        return self._several(self._configured.parsed(call, scope))
+        return self._several(self._values.configured.parsed(call, scope))
 
     def _several(self, sites: Sequence[Site] | None) -> V | None:
         return self._join([self(*site) for site in sites]) if sites else None
 
-    @property
-    def _configured(self) -> ConfiguredValues:
-        assert self._values is not None
-        return self._values.configured
-
     def _read(self, callee: str, call: ast.Call, scope: Scope) -> V | None:
-        """What a call gives that reads a configuration file."""
-        if callee not in _configuring():
+        """What a call gives that reads a configuration file, or hands on what was read."""
+        names = catalogue.names
+        if callee not in names("configurations", "readers") and callee not in names("configurations", "wrappers"):
             return None
-        return self._several(self._configured.read(callee, call, scope, self._origins))
+        return self._several(self._values.configured.read(callee, call, scope, self._origins))
 
     # -- calls ------------------------------------------------------------------------------------------------------
     def _call(self, call: ast.Call, scope: Scope) -> V:
@@ -472,31 +464,21 @@ class Evaluation(Generic[V]):
         return None
 
     # -- what the engine itself needs to know ---------------------------------------------------------------------
-    def method_of(self, parameter: Parameter, name: str) -> Scope | None:
-        """The method of a parameter that nobody is seen to pass, by the class that it is annotated with."""
-        assert self._values is not None
-        return self._values.method_of(parameter, name)
-
     def _origins(self, expr: ast.expr, scope: Scope) -> list[Origin]:
-        assert self._values is not None
         return self._values.value(expr, scope)
 
     def _callees(self, call: ast.Call, scope: Scope) -> list[str | Scope | None]:
-        assert self._values is not None
         return self._values.callees(call, scope)
-
-    def reaching(self, variable: Variable, read: ast.expr, scope: Scope) -> tuple[Binding, ...]:
-        """The bindings of a variable that a read of it can see."""
-        assert self._values is not None
-        return self._values.reaching(variable, read, scope)
 
 
 class Values(Evaluation["list[Origin]"]):
     """The abstract values of expressions: every possibility that can be seen, each once, in the order in which they
     are written; `Unknown` among them means that there may be others."""
 
+    are_defaults = False  # whether options name the configuration file that they name by default
+
     def __init__(self, project: Project, callers_of: CallersOf, store: Store | None = None) -> None:
-        super().__init__(AbstractValues(), project.names, callers_of)
+        super().__init__(AbstractValues(), project.names, callers_of, self)
         self._project = project
         self._store = store
         self._called_by: Memo[list[str | Scope | None]] = Memo(self._tracker)
@@ -549,19 +531,14 @@ class Values(Evaluation["list[Origin]"]):
     @cached_property
     def configured(self) -> ConfiguredValues:
         """What configuration files say."""
-        return self._new_configured()
-
-    def _new_configured(self) -> ConfiguredValues:
         from torchrepro_lint.dataflow.configured_values import ConfiguredValues  # few programs read one
         from torchrepro_lint.dataflow.paths import Paths
 
-        return ConfiguredValues(self._project, Evaluation(Paths(), self._names, self._callers_of, self).ask)
-
-    @property
-    def _configured(self) -> ConfiguredValues:
-        return self.configured
+        paths = Paths(defaults=self.are_defaults)
+        return ConfiguredValues(self._project, Evaluation(paths, self._names, self._callers_of, self).ask)
 
     def method_of(self, parameter: Parameter, name: str) -> Scope | None:
+        """The method of a parameter that nobody is seen to pass, by the class that it is annotated with."""
         owner, said = parameter.scope, annotation(parameter)
         if said is None:
             return None
@@ -590,18 +567,6 @@ class Values(Evaluation["list[Origin]"]):
                     last = base.bindings[function.attr][-1]
                     return base.children.get(last.node)
         return None
-
-
-@cache
-def _configuring() -> frozenset[str]:
-    """What reads configuration files, or hands on what was read."""
-    return frozenset(name for kind in ("readers", "wrappers") for name in catalogue.names("configurations", kind))
-
-
-@cache
-def _parsing() -> frozenset[str]:
-    """The methods that read options from a file."""
-    return frozenset(catalogue.names("configurations", "parsers"))
 
 
 def _kept(callee: str | None, call: ast.Call, expr: ast.Attribute) -> ast.expr | None:

@@ -38,14 +38,12 @@ def graft(site: Site) -> Graft:
 
 def merge(into: Tree, site: Site) -> None:
     """Put the entries of a mapping over those that are there; what is written out in both is merged."""
-    for key, held in written_entries(site.node, site.scope):
-        inner = into.get(key)
-        if isinstance(held.node, ast.Dict):
-            tree: Tree = inner if isinstance(inner, dict) else {}
-            into[key] = tree
-            merge(tree, held)
-        else:
-            into[key] = held
+    overlay(into, _tree_of(site))
+
+
+def _tree_of(site: Site) -> Tree:
+    entries = written_entries(site.node, site.scope)
+    return {key: _tree_of(held) if isinstance(held.node, ast.Dict) else held for key, held in entries}
 
 
 def written_entries(mapping: ast.expr, scope: Scope) -> Iterator[tuple[str, Site]]:

@@ -6,7 +6,7 @@ Options can be set by the user, so a test on one is usually true or usually fals
 from __future__ import annotations
 
 import ast
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from itertools import islice
 
 from torchrepro_lint.dataflow.abstract_values import Constant, Display, Origin, Parameter, Result, is_configured
@@ -18,6 +18,7 @@ from torchrepro_lint.dataflow.outcomes import COMPARE, Truth, joined, truth_of
 from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.dataflow.sites import Site
 from torchrepro_lint.dataflow.store import remembered
+from torchrepro_lint.elements import Certainty
 from torchrepro_lint.index import Binding, ModuleFacts, Scope, last_name
 from torchrepro_lint.project.declarations import Declared, Default, constant, declared_in, declared_options
 from torchrepro_lint.project.unknown import UNKNOWN, Opaque
@@ -284,6 +285,14 @@ class Options:
 def outcome(expr: ast.expr, scope: Scope, program: Program) -> Truth:
     """How an expression comes out as a test, wherever in the program it is evaluated."""
     return Options(program, [scope.facts]).truth(expr, scope, None)
+
+
+def certainty_of(expr: ast.expr, scope: Scope, program: Program, wanted: Callable[[object], bool]) -> Certainty | None:
+    """Whether all values of an expression are `wanted`: certain, likely where its user can choose others, or None."""
+    values = Options(program, [scope.facts]).values(expr, scope, None)
+    if not values or not all(wanted(v.value) for v in values):
+        return None
+    return Certainty.LIKELY if any(v.settable for v in values) else Certainty.CERTAIN
 
 
 def _is_for_checkers(test: ast.expr) -> bool:

@@ -5,7 +5,7 @@ files begins here, and everything that is worked out is kept in `store` until a 
 from __future__ import annotations
 
 import ast
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import cache, cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
@@ -60,6 +60,10 @@ class Program:
         """The facts of a file of the project; None for a folder and a file that cannot be read."""
         return self.project.load(path)
 
+    def loaded(self, paths: Iterable[Path | str]) -> Iterator[ModuleFacts]:
+        """The facts of those of these files that can be read, each when it is asked for."""
+        return (facts for path in paths if (facts := self.load(str(path))) is not None)
+
     def release(self) -> None:
         """Free files when too many are held. Call it between files only: a rule may still look at them."""
         if self.project.release():
@@ -74,7 +78,8 @@ class Program:
 
     def _forget(self) -> None:
         self.values.forget()
-        self._defaults = None
+        if self._defaults is not None:
+            self._defaults.forget()
         self.callers.forget()
 
     def counted(self) -> dict[str, int]:
@@ -250,7 +255,11 @@ class Program:
 
     def _wrapped(self, call: ast.Call, scope: Scope) -> Scope | None:
         """The function of `partial(f, 0.1)` and the like."""
-        is_wrapper = _may_wrap(call) and bool(call.args) and self.qualified(call.func, scope) in _wrappers()
+        is_wrapper = (
+            _may_wrap(call)
+            and bool(call.args)
+            and self.qualified(call.func, scope) in catalogue.names("callables", "wraps")
+        )
         return self.definition(call.args[0], scope) if is_wrapper else None
 
     def _calls_of_object(self, call: ast.Call, scope: Scope) -> Iterator[Scope]:
@@ -268,16 +277,11 @@ class Program:
 
 @cache
 def _wrappers() -> frozenset[str]:
-    """The callees whose result, when it is called, runs their first argument."""
-    return frozenset(catalogue.names("callables", "wraps"))
-
-
-@cache
-def _last_names() -> frozenset[str]:
-    return frozenset(catalogue.last_parts(_wrappers()))
+    """The last names of the callees whose result, when it is called, runs their first argument."""
+    return frozenset(catalogue.last_parts(catalogue.names("callables", "wraps")))
 
 
 def _may_wrap(value: ast.expr | None) -> bool:
     """Whether a value is written as a call of something with the name of a wrapper."""
     function = value.func if isinstance(value, ast.Call) else None
-    return last_name(function) in _last_names()
+    return last_name(function) in _wrappers()

@@ -11,10 +11,9 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from torchrepro_lint.dataflow import Call, CallSite, Site
 from torchrepro_lint.dataflow.abstract_values import Constant, Display, Element, Origin, Parameter, Unknown
-from torchrepro_lint.dataflow.calls import Call
 from torchrepro_lint.dataflow.conditions import contradict, equal_to, unequal_to
-from torchrepro_lint.dataflow.sites import CallSite, Site
 from torchrepro_lint.index import Scope
 from torchrepro_lint.kernels.annotations import declared_length, field_default
 from torchrepro_lint.kernels.operations import Signature

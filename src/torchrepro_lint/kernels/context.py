@@ -10,12 +10,10 @@ import ast
 from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
+from torchrepro_lint.dataflow import CallSite, Program, remembered
 from torchrepro_lint.dataflow.binding import named_parameters
 from torchrepro_lint.dataflow.conditions import Predicate, conditions
 from torchrepro_lint.dataflow.enclosing import ancestors, decorators
-from torchrepro_lint.dataflow.program import Program
-from torchrepro_lint.dataflow.sites import CallSite
-from torchrepro_lint.dataflow.store import remembered
 from torchrepro_lint.index import FunctionNode, Scope, last_name
 from torchrepro_lint.kernels.layers import CALLED_UNSEEN, Layers
 from torchrepro_lint.kernels.module_calls import module_calls

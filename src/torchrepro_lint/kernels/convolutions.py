@@ -12,10 +12,8 @@ from collections.abc import Iterable, Iterator
 from itertools import chain
 from pathlib import Path
 
+from torchrepro_lint.dataflow import CallSite, NodeSite, Program, remembered
 from torchrepro_lint.dataflow.dynamic_lookup import picked
-from torchrepro_lint.dataflow.program import Program
-from torchrepro_lint.dataflow.sites import CallSite, NodeSite
-from torchrepro_lint.dataflow.store import remembered
 from torchrepro_lint.index import ModuleFacts
 from torchrepro_lint.index.parents import descendants
 from torchrepro_lint.project.disk import exists, modules_in
@@ -41,7 +39,7 @@ _HINTS = ("eval(", "getattr(", "__dict__[", "vars(", "import_module(")
 def first_kernel(files: Iterable[ModuleFacts], program: Program) -> NodeSite | None:
     """The first convolution or fused attention in the files, or the import of a library of models."""
     files = list(files)
-    named = (facts for file in files for path in _named_in(file, program) if (facts := program.load(path)) is not None)
+    named = program.loaded(path for file in files for path in _named_in(file, program))
     return next((found for facts in chain(files, named) if (found := _first_in(facts, program)) is not None), None)
 
 
@@ -67,8 +65,7 @@ def imported_kernel(visited: Iterable[ModuleFacts], program: Program) -> NodeSit
     fronts = {path.parent / "__init__.py" for path in paths}
     packages = [front for front in sorted(fronts) if program.project.disk(exists, str(front))]
     paths = {path for start in packages for path in program.project.reachable(start)}.union(paths)
-    files = (program.load(str(path)) for path in sorted(paths)[:MAX_FILES])
-    return first_kernel([facts for facts in files if facts is not None], program)
+    return first_kernel(program.loaded(sorted(paths)[:MAX_FILES]), program)
 
 
 def _layers(facts: ModuleFacts, program: Program) -> bool:
@@ -99,7 +96,7 @@ def _calls(facts: ModuleFacts, program: Program) -> Iterator[CallSite]:
 def files_chosen_by_name(files: Iterable[ModuleFacts], program: Program) -> Iterator[ModuleFacts]:
     """The files that names which are made up at run time may lead to."""
     paths = dict.fromkeys(path for facts in files for path in _chosen_in(facts, program))
-    yield from (facts for path in list(paths)[:MAX_CHOSEN] if (facts := program.load(path)) is not None)
+    return program.loaded(list(paths)[:MAX_CHOSEN])
 
 
 @remembered

@@ -9,9 +9,8 @@ from __future__ import annotations
 
 import ast
 
-from torchrepro_lint.dataflow.calls import Module
+from torchrepro_lint.dataflow import Module, Program
 from torchrepro_lint.dataflow.enclosing import block_of, run_with
-from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.index import Scope
 
 PRODUCTS = frozenset(f"torch.{n}" for n in ("matmul", "mm", "bmm", "addmm", "baddbmm", "einsum", "linalg.multi_dot"))

@@ -8,16 +8,13 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Literal
 
 from torchrepro_lint import catalogue
-from torchrepro_lint.dataflow.calls import Module
+from torchrepro_lint.dataflow import Module, Program, remembered
 from torchrepro_lint.dataflow.conditions import conditions
 from torchrepro_lint.dataflow.enclosing import ancestors, cleans_up
-from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.dataflow.reachability import comes_out
-from torchrepro_lint.dataflow.store import remembered
 from torchrepro_lint.index import ModuleFacts, Scope
 from torchrepro_lint.kernels.flags import Setting, passed
 from torchrepro_lint.kernels.operations import is_one_of
@@ -60,8 +57,8 @@ def turned_on_anywhere(module: Module, program: Program, *, inductor: bool = Fal
         return True
     words = ("use_deterministic_algorithms", "set_deterministic_debug_mode", "deterministic=True")
     paths = {p for word in words for p in program.project.text.containing(word) or ()}
-    files = (program.load(str(path)) for path in sorted(paths - {Path(module.facts.source.path)})[:MAX_FILES])
-    others = (Module(facts, program) for facts in files if facts is not None)
+    files = program.loaded(sorted(paths - {module.facts.source.path})[:MAX_FILES])
+    others = (Module(facts, program) for facts in files)
     return any(any(turned_on(other, inductor=inductor)) for other in others)
 
 
@@ -74,7 +71,7 @@ def requested(asking: ModuleFacts, program: Program) -> Flag | None:
     paths = {path for word in _WORDS for path in program.project.text.containing(word) or ()}
     if paths and not is_test(asking):
         paths &= files_of_programs(asking, program.project) or paths
-    files = [facts for path in sorted({own, *paths})[:MAX_FILES] if (facts := program.load(str(path))) is not None]
+    files = list(program.loaded(sorted({own, *paths})[:MAX_FILES]))
     counted = files if is_test(asking) else [facts for facts in files if not is_test(facts)]
     return _strictest({_requested_in(facts, program) for facts in counted})
 

@@ -7,8 +7,7 @@ import ast
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from torchrepro_lint.dataflow.program import Program
-from torchrepro_lint.dataflow.sites import start_of
+from torchrepro_lint.dataflow import Program, start_of
 from torchrepro_lint.index import ModuleFacts, Scope
 from torchrepro_lint.index.parents import descendants
 

@@ -11,13 +11,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from torchrepro_lint.dataflow import Module, Program, Site, remembered, start_of
 from torchrepro_lint.dataflow.abstract_values import Reference
-from torchrepro_lint.dataflow.calls import Module
 from torchrepro_lint.dataflow.instantiated import instantiated_calls, makers
 from torchrepro_lint.dataflow.options import outcome
-from torchrepro_lint.dataflow.program import Program
-from torchrepro_lint.dataflow.sites import Site, start_of
-from torchrepro_lint.dataflow.store import remembered
 from torchrepro_lint.index import ModuleFacts, Scope
 from torchrepro_lint.rng.predicates import mentions_request
 

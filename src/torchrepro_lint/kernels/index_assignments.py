@@ -11,12 +11,11 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple, TypeAlias
 
+from torchrepro_lint.dataflow import Program, Site
 from torchrepro_lint.dataflow.abstract_values import Display
 from torchrepro_lint.dataflow.domain import Domain, Of, Passed
 from torchrepro_lint.dataflow.edges import Edges
 from torchrepro_lint.dataflow.follow import Follow, Policy
-from torchrepro_lint.dataflow.program import Program
-from torchrepro_lint.dataflow.sites import Site
 from torchrepro_lint.dataflow.use import STOP, Sink, Steps, Use
 from torchrepro_lint.index import ITEM, Binding, ModuleFacts, Scope
 from torchrepro_lint.kernels.context import context

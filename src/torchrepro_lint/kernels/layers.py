@@ -7,10 +7,8 @@ from __future__ import annotations
 
 import ast
 
+from torchrepro_lint.dataflow import CallSite, Program, remembered
 from torchrepro_lint.dataflow.abstract_values import Result
-from torchrepro_lint.dataflow.program import Program
-from torchrepro_lint.dataflow.sites import CallSite
-from torchrepro_lint.dataflow.store import remembered
 from torchrepro_lint.index import Scope
 from torchrepro_lint.project.names import Target
 

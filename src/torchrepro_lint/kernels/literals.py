@@ -10,7 +10,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TypeGuard
 
-from torchrepro_lint.dataflow.sites import Site
+from torchrepro_lint.dataflow import Site
 from torchrepro_lint.elements import Property
 from torchrepro_lint.kernels.arguments import UNREADABLE, Each, OperationCall
 from torchrepro_lint.kernels.conditions import Holds, value_holds

@@ -5,16 +5,14 @@ anything, and only for the releases in which the operation behaves as it did in 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
+from torchrepro_lint.dataflow import Program
 from torchrepro_lint.elements import Certainty, Property
 from torchrepro_lint.evidence import CONFIRMED, NOT_REPRODUCED, Measured
 from torchrepro_lint.kernels.operations import in_range
+from torchrepro_lint.kernels.verdicts import OperationVerdict
 from torchrepro_lint.project.versions import effective
-
-if TYPE_CHECKING:
-    from torchrepro_lint.dataflow.program import Program
-    from torchrepro_lint.kernels.verdicts import OperationVerdict
 
 Arguments = Mapping[str, Property]
 

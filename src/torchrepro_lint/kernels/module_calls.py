@@ -8,13 +8,10 @@ from __future__ import annotations
 
 import ast
 
+from torchrepro_lint.dataflow import Call, CallSite, Program, remembered
 from torchrepro_lint.dataflow.abstract_values import SAME_OBJECT
-from torchrepro_lint.dataflow.calls import Call
 from torchrepro_lint.dataflow.edges import Edges
 from torchrepro_lint.dataflow.follow import Follow, Policy
-from torchrepro_lint.dataflow.program import Program
-from torchrepro_lint.dataflow.sites import CallSite
-from torchrepro_lint.dataflow.store import remembered
 from torchrepro_lint.dataflow.use import STOP, Argument, Sink, Steps, Use
 from torchrepro_lint.index import Scope
 from torchrepro_lint.kernels.layers import SEQUENCE, Layers, has_parameters

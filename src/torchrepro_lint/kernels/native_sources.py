@@ -14,9 +14,8 @@ from itertools import islice
 from typing import NamedTuple
 
 from torchrepro_lint import catalogue
-from torchrepro_lint.dataflow.program import Program
+from torchrepro_lint.dataflow import Program, remembered_of_texts
 from torchrepro_lint.dataflow.reached import reached
-from torchrepro_lint.dataflow.store import remembered_of_texts
 from torchrepro_lint.kernels.native_text import Function, Registration, arguments, blanked, functions, registrations
 from torchrepro_lint.model import Location, Position, Range
 

@@ -12,12 +12,9 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from torchrepro_lint import catalogue
-from torchrepro_lint.dataflow.calls import Call
+from torchrepro_lint.dataflow import Call, Program, Site, remembered, remembered_of_texts, start_of
 from torchrepro_lint.dataflow.enclosing import ancestors, calls_in, decorators
-from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.dataflow.reached import reached
-from torchrepro_lint.dataflow.sites import Site, start_of
-from torchrepro_lint.dataflow.store import remembered, remembered_of_texts
 from torchrepro_lint.index import ITEM, ModuleFacts, Scope, last_name
 from torchrepro_lint.kernels.context import context
 from torchrepro_lint.kernels.native_sources import native_sources

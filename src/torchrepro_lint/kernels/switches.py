@@ -12,12 +12,9 @@ from operator import attrgetter
 from typing import TypeAlias
 
 from torchrepro_lint import catalogue
-from torchrepro_lint.dataflow.calls import Module
+from torchrepro_lint.dataflow import Module, Program, remembered, start_of
 from torchrepro_lint.dataflow.conditions import are_exclusive, conditions
 from torchrepro_lint.dataflow.enclosing import block_of, calls_in, names_in
-from torchrepro_lint.dataflow.program import Program
-from torchrepro_lint.dataflow.sites import start_of
-from torchrepro_lint.dataflow.store import remembered
 from torchrepro_lint.index import ModuleFacts, Scope
 from torchrepro_lint.kernels.flags import Setting, assigned, mentions, passed, state
 from torchrepro_lint.rng.predicates import determinism, flag, is_requested

@@ -9,19 +9,18 @@ import ast
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from torchrepro_lint.dataflow import CallSite, Program, Site
 from torchrepro_lint.dataflow.abstract_values import Result
 from torchrepro_lint.dataflow.binding import argument_for
 from torchrepro_lint.dataflow.domain import Domain, Of, Passed, Written
-from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.dataflow.reaching_definitions import shape_names
-from torchrepro_lint.dataflow.sites import CallSite, Site
 from torchrepro_lint.index import Binding, Scope
 from torchrepro_lint.kernels import hints
 from torchrepro_lint.kernels.annotations import annotated, literal_text
 from torchrepro_lint.kernels.context import context
-from torchrepro_lint.kernels.evaluated import imports_by_name
 from torchrepro_lint.kernels.layers import CALLED_UNSEEN, Layers, has_parameters
 from torchrepro_lint.kernels.module_calls import module_calls
+from torchrepro_lint.kernels.programs import imports_by_name
 from torchrepro_lint.kernels.signatures import indexed, listed
 from torchrepro_lint.kernels.tensor_calls import Calls
 from torchrepro_lint.kernels.traits import (

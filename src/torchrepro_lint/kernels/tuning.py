@@ -11,12 +11,10 @@ from collections.abc import Iterator
 from typing import Any
 
 from torchrepro_lint import catalogue
+from torchrepro_lint.dataflow import Call, Module, Program, Site
 from torchrepro_lint.dataflow.binding import keyword_value
-from torchrepro_lint.dataflow.calls import Call, Module
 from torchrepro_lint.dataflow.enclosing import calls_in
 from torchrepro_lint.dataflow.mappings import entries_of
-from torchrepro_lint.dataflow.program import Program
-from torchrepro_lint.dataflow.sites import Site
 from torchrepro_lint.index import dotted
 from torchrepro_lint.kernels.environment import EnvironmentSet, sets
 from torchrepro_lint.kernels.flags import Setting, assigned, passed, state

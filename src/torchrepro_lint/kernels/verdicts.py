@@ -14,21 +14,17 @@ from functools import cache, cached_property
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from torchrepro_lint import catalogue
+from torchrepro_lint.dataflow import Call, Module, Program, Site, remembered, remembered_last, start_of
 from torchrepro_lint.dataflow.abstract_values import Parameter
-from torchrepro_lint.dataflow.calls import Call, Module
-from torchrepro_lint.dataflow.program import Program
-from torchrepro_lint.dataflow.sites import Site, start_of
-from torchrepro_lint.dataflow.store import remembered, remembered_last
 from torchrepro_lint.elements import Certainty
 from torchrepro_lint.index import ModuleFacts, Scope
 from torchrepro_lint.kernels.arguments import OperationCall, Related
 from torchrepro_lint.kernels.conditions import Holds, Judged, in_doubt, judge
 from torchrepro_lint.kernels.context import NAMED_AS_DATA, NOTHING, Context, context, runs_backward
-from torchrepro_lint.kernels.device import goes_to_gpu, stays_on_cpu
-from torchrepro_lint.kernels.evaluated import only_evaluated
 from torchrepro_lint.kernels.layers import freezes_itself, has_parameters
 from torchrepro_lint.kernels.module_calls import calls_of, is_outermost, module_calls
 from torchrepro_lint.kernels.operations import Behaviour, Operation, rows, signature
+from torchrepro_lint.kernels.programs import goes_to_gpu, only_evaluated, stays_on_cpu
 from torchrepro_lint.kernels.signatures import listed
 from torchrepro_lint.kernels.tensors import Tensors
 from torchrepro_lint.kernels.triggers import METHOD, derives, function_calls, mentioned, method_calls, operator_calls

@@ -6,10 +6,8 @@ from __future__ import annotations
 import ast
 from itertools import islice
 
-from torchrepro_lint.dataflow.program import Program
+from torchrepro_lint.dataflow import Program, Site, remembered
 from torchrepro_lint.dataflow.reaching_definitions import reads
-from torchrepro_lint.dataflow.sites import Site
-from torchrepro_lint.dataflow.store import remembered
 from torchrepro_lint.index import Scope
 from torchrepro_lint.kernels.signatures import listed, requires_grad
 

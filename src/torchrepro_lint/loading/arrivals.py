@@ -13,13 +13,10 @@ from itertools import islice
 from typing import NamedTuple
 
 from torchrepro_lint import catalogue
+from torchrepro_lint.dataflow import Call, CallSite, Module, Program, calls_like, remembered, start_of
 from torchrepro_lint.dataflow.abstract_values import Constant, Origin, Result
 from torchrepro_lint.dataflow.binding import keyword_value
-from torchrepro_lint.dataflow.calls import Call, Module, calls_like
 from torchrepro_lint.dataflow.enclosing import LOOPS, ancestors, names_in, run_with
-from torchrepro_lint.dataflow.program import Program
-from torchrepro_lint.dataflow.sites import CallSite, start_of
-from torchrepro_lint.dataflow.store import remembered
 from torchrepro_lint.index import ModuleFacts, Scope, last_name
 from torchrepro_lint.loading.decisions import Decision
 from torchrepro_lint.loading.order import decided_by, decided_in

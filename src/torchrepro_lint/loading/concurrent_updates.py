@@ -10,12 +10,9 @@ from collections.abc import Collection, Iterator
 from typing import NamedTuple
 
 from torchrepro_lint import catalogue
+from torchrepro_lint.dataflow import Call, CallSite, Module, Program, Site, calls_like, remembered
 from torchrepro_lint.dataflow.abstract_values import Constant, Origin
-from torchrepro_lint.dataflow.calls import Call, Module, calls_like
 from torchrepro_lint.dataflow.enclosing import ancestors, inside
-from torchrepro_lint.dataflow.program import Program
-from torchrepro_lint.dataflow.sites import CallSite, Site
-from torchrepro_lint.dataflow.store import remembered
 from torchrepro_lint.index import ModuleFacts, Scope
 from torchrepro_lint.loading.arrivals import given_to, runs_several
 from torchrepro_lint.rng.updates import leads_to_update, updates_model

@@ -8,8 +8,8 @@ from itertools import islice
 from typing import Literal, NamedTuple, TypeAlias
 
 from torchrepro_lint import catalogue
+from torchrepro_lint.dataflow import Program
 from torchrepro_lint.dataflow.edges import Edges
-from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.dataflow.use import STOP, Sink, Steps, Use
 from torchrepro_lint.index import ModuleFacts, Scope, last_name
 

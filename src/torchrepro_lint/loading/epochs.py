@@ -12,12 +12,9 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from torchrepro_lint import catalogue
+from torchrepro_lint.dataflow import Call, CallSite, Program, remembered
 from torchrepro_lint.dataflow.abstract_values import Constant, Result
-from torchrepro_lint.dataflow.calls import Call
 from torchrepro_lint.dataflow.enclosing import loops_around
-from torchrepro_lint.dataflow.program import Program
-from torchrepro_lint.dataflow.sites import CallSite
-from torchrepro_lint.dataflow.store import remembered
 from torchrepro_lint.index import ModuleFacts, Scope
 from torchrepro_lint.loading.sampler_uses import SamplerUses, uses_of
 from torchrepro_lint.loading.samplers import is_evaluation
@@ -178,12 +175,11 @@ def may_be_told_elsewhere(program: Program, call: Call, uses: SamplerUses) -> bo
     if paths is None:
         return True
     attributes = {h.name for h in uses.holders if h.owner.kind in ("class", "module")}
-    for path in sorted({str(p) for p in paths} | uses.files):
-        facts = program.load(path)
-        sites = _sites(facts) if facts is not None else ()
-        if any(_may_mean(program, site, call, path in uses.files, attributes) for site in sites):
-            return True
-    return False
+    return any(
+        _may_mean(program, site, call, str(facts.source.path) in uses.files, attributes)
+        for facts in program.loaded(sorted({str(p) for p in paths} | uses.files))
+        for site in _sites(facts)
+    )
 
 
 def _sites(facts: ModuleFacts) -> Iterator[tuple[ast.expr | None, Scope]]:

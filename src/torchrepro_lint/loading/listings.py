@@ -8,9 +8,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from torchrepro_lint import catalogue
-from torchrepro_lint.dataflow.calls import Module
-from torchrepro_lint.dataflow.program import Program
-from torchrepro_lint.dataflow.sites import start_of
+from torchrepro_lint.dataflow import Module, Program, start_of
 from torchrepro_lint.index import Scope, last_name
 
 _WILDCARD = re.compile(r"[*?\[]")

@@ -11,15 +11,12 @@ from functools import cache
 from typing import Any
 
 from torchrepro_lint import catalogue
+from torchrepro_lint.dataflow import Call, Module, Program, Site, remembered, start_of
 from torchrepro_lint.dataflow.abstract_values import Constant, Parameter, Unknown
 from torchrepro_lint.dataflow.binding import named_parameters, positional_parameters
-from torchrepro_lint.dataflow.calls import Call, Module
 from torchrepro_lint.dataflow.enclosing import ancestors, calls_in
 from torchrepro_lint.dataflow.options import outcome
 from torchrepro_lint.dataflow.outcomes import Truth
-from torchrepro_lint.dataflow.program import Program
-from torchrepro_lint.dataflow.sites import Site, start_of
-from torchrepro_lint.dataflow.store import remembered
 from torchrepro_lint.elements import Certainty
 from torchrepro_lint.index import ModuleFacts, Scope, last_name
 from torchrepro_lint.project.unknown import UNKNOWN, Opaque

@@ -8,11 +8,9 @@ from __future__ import annotations
 import ast
 import re
 
-from torchrepro_lint.dataflow.calls import Call
+from torchrepro_lint.dataflow import Call, Program, Site
 from torchrepro_lint.dataflow.enclosing import calls_in, outermost_loop
-from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.dataflow.references import reads_of_target
-from torchrepro_lint.dataflow.sites import Site
 from torchrepro_lint.index import last_name
 from torchrepro_lint.project import roles
 

@@ -10,10 +10,9 @@ from __future__ import annotations
 import ast
 from functools import partial
 
+from torchrepro_lint.dataflow import Program, remembered
 from torchrepro_lint.dataflow.edges import Edges
 from torchrepro_lint.dataflow.follow import Follow, Policy
-from torchrepro_lint.dataflow.program import Program
-from torchrepro_lint.dataflow.store import remembered
 from torchrepro_lint.dataflow.use import STOP, Path, Steps, Use
 from torchrepro_lint.index import Scope
 from torchrepro_lint.loading import order_loops, order_taken

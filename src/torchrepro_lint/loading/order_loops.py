@@ -7,12 +7,11 @@ from collections.abc import Iterator, Sequence
 from typing import Literal, TypeAlias
 
 from torchrepro_lint import catalogue
+from torchrepro_lint.dataflow import Program, start_of
 from torchrepro_lint.dataflow.edges import Edges
 from torchrepro_lint.dataflow.enclosing import names_in, run_with
 from torchrepro_lint.dataflow.follow import Follow, Policy
-from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.dataflow.reaching_definitions import reads_of_binding
-from torchrepro_lint.dataflow.sites import start_of
 from torchrepro_lint.dataflow.use import ANY, ESCAPED, STOP, Sink, Step, Steps, Use
 from torchrepro_lint.index import ModuleFacts, Scope
 from torchrepro_lint.loading.decisions import GIVEN, KEPT, NUMBERED, Decision, Shown, decided, saves, stored

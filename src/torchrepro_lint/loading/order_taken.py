@@ -7,10 +7,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from torchrepro_lint import catalogue
+from torchrepro_lint.dataflow import Program
 from torchrepro_lint.dataflow.abstract_values import Result
 from torchrepro_lint.dataflow.conditions import PathCondition, conditions
 from torchrepro_lint.dataflow.edges import Edges
-from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.dataflow.use import STOP, Steps, Use
 from torchrepro_lint.index import ModuleFacts, Scope, last_name
 from torchrepro_lint.loading import order_loops

@@ -13,13 +13,10 @@ from bisect import bisect_left, bisect_right
 from dataclasses import dataclass, field
 from itertools import combinations
 
+from torchrepro_lint.dataflow import Call, Module, Program, Site, remembered, start_of
 from torchrepro_lint.dataflow.binding import argument_for
-from torchrepro_lint.dataflow.calls import Call, Module
 from torchrepro_lint.dataflow.conditions import are_exclusive, conditions
 from torchrepro_lint.dataflow.execution_count import is_called_for_each_epoch, runs_in_each_pass
-from torchrepro_lint.dataflow.program import Program
-from torchrepro_lint.dataflow.sites import Site, start_of
-from torchrepro_lint.dataflow.store import remembered
 from torchrepro_lint.index import ModuleFacts, Scope
 from torchrepro_lint.loading.loaders import argument, loader_calls, loaders, samplers, shuffling
 from torchrepro_lint.rng.ranks import has_ranks, is_chosen_by_ranks, is_seeded_by_rank

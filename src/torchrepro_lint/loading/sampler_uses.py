@@ -13,11 +13,9 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple, TypeAlias
 
 from torchrepro_lint import catalogue
+from torchrepro_lint.dataflow import CallSite, Program, Site, remembered
 from torchrepro_lint.dataflow.edges import Edges
 from torchrepro_lint.dataflow.follow import Follow, Policy
-from torchrepro_lint.dataflow.program import Program
-from torchrepro_lint.dataflow.sites import CallSite, Site
-from torchrepro_lint.dataflow.store import remembered
 from torchrepro_lint.dataflow.use import STOP, Argument, Sink, Step, Steps, Use
 from torchrepro_lint.index import Scope
 

@@ -12,12 +12,10 @@ from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 from torchrepro_lint import catalogue
+from torchrepro_lint.dataflow import Call, Module, Program, Site
 from torchrepro_lint.dataflow.abstract_values import Constant, Result
 from torchrepro_lint.dataflow.binding import keyword_value
-from torchrepro_lint.dataflow.calls import Call, Module
 from torchrepro_lint.dataflow.options import outcome
-from torchrepro_lint.dataflow.program import Program
-from torchrepro_lint.dataflow.sites import Site
 from torchrepro_lint.index import Scope
 
 _EVALUATION = re.compile(

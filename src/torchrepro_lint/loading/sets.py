@@ -10,12 +10,9 @@ import ast
 from collections.abc import Iterator
 from typing import Literal, NamedTuple, TypeAlias
 
-from torchrepro_lint.dataflow.calls import Module
+from torchrepro_lint.dataflow import Module, Program, Site, remembered, start_of
 from torchrepro_lint.dataflow.edges import Edges
 from torchrepro_lint.dataflow.follow import Follow, Policy
-from torchrepro_lint.dataflow.program import Program
-from torchrepro_lint.dataflow.sites import Site, start_of
-from torchrepro_lint.dataflow.store import remembered
 from torchrepro_lint.dataflow.use import ANY, STOP, Sink, Steps, Use
 from torchrepro_lint.index import Scope, last_name
 from torchrepro_lint.index.parents import Parents

@@ -10,11 +10,8 @@ import ast
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from torchrepro_lint.dataflow.calls import Call, Module
-from torchrepro_lint.dataflow.program import Program
+from torchrepro_lint.dataflow import Call, Module, Program, Site, remembered
 from torchrepro_lint.dataflow.references import reads_of_target
-from torchrepro_lint.dataflow.sites import Site
-from torchrepro_lint.dataflow.store import remembered
 from torchrepro_lint.index import FunctionNode, ModuleFacts, Scope
 from torchrepro_lint.loading.loaders import argument, loaders, workers
 from torchrepro_lint.rng.generators import is_given_a_state
@@ -136,10 +133,8 @@ def _loader_of(owner: Scope, program: Program) -> tuple[Call | None] | None:
 
 def _loaders_of(owner: Scope, program: Program) -> Iterator[Call]:
     name = owner.own_name
-    for path in program.project.text.mentioning(name) or [owner.facts.source.path]:
-        facts = program.load(str(path))
-        if facts is not None:
-            yield from _loaders_by_dataset(facts, program).get(owner, ())
+    for facts in program.loaded(program.project.text.mentioning(name) or [owner.facts.source.path]):
+        yield from _loaders_by_dataset(facts, program).get(owner, ())
 
 
 @remembered

@@ -10,9 +10,8 @@ import ast
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from torchrepro_lint.dataflow.program import Program
+from torchrepro_lint.dataflow import Program, Site
 from torchrepro_lint.dataflow.reaching_definitions import reads, reads_of_binding
-from torchrepro_lint.dataflow.sites import Site
 from torchrepro_lint.index import ModuleFacts, Scope, last_name
 from torchrepro_lint.loading.decisions import Decision, is_sorted_at, most_telling
 from torchrepro_lint.loading.order import decided_by, decided_in

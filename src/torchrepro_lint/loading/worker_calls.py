@@ -11,13 +11,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Literal, NamedTuple
 
 from torchrepro_lint import catalogue
+from torchrepro_lint.dataflow import CallSite, Program, Site, remembered
 from torchrepro_lint.dataflow.abstract_values import Display, Element, Origin, Parameter, Reference, Result, Unknown
 from torchrepro_lint.dataflow.binding import argument_for
 from torchrepro_lint.dataflow.conditions import conditions
 from torchrepro_lint.dataflow.enclosing import calls_in
-from torchrepro_lint.dataflow.program import Program
-from torchrepro_lint.dataflow.sites import CallSite, Site
-from torchrepro_lint.dataflow.store import remembered
 from torchrepro_lint.index import Binding, FunctionNode, ModuleFacts, Scope
 from torchrepro_lint.rng.draws import draw_of
 

@@ -6,11 +6,8 @@ import ast
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from torchrepro_lint.dataflow import Call, Module, Program, Site, remembered
 from torchrepro_lint.dataflow.abstract_values import Display, Result, Unknown
-from torchrepro_lint.dataflow.calls import Call, Module
-from torchrepro_lint.dataflow.program import Program
-from torchrepro_lint.dataflow.sites import Site
-from torchrepro_lint.dataflow.store import remembered
 from torchrepro_lint.index import Scope
 from torchrepro_lint.loading.loaders import argument, lacks_generator, lacks_worker_init, loader_calls, workers
 from torchrepro_lint.loading.worker_calls import DrawKind, WorkerCalls, WorkerDraw

@@ -12,10 +12,10 @@ from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
 from torchrepro_lint.index import ModuleFacts
+from torchrepro_lint.project.contents import Outline, outline_from, outline_of
 from torchrepro_lint.project.kinds import CODE, MATCHES, OUTLINE, SAYS, SEARCH_PATH, TEXT
-from torchrepro_lint.project.outlines import Outline, outline_from, outline_of
 from torchrepro_lint.project.search_path import SearchPath, may_set_path, search_path_from, search_path_of
-from torchrepro_lint.tracking import Tracker, Untracked
+from torchrepro_lint.tracking import Question, Tracker, Untracked
 
 V = TypeVar("V")
 # More trees than these are made compact, which takes longer, in a project of more code than this.
@@ -57,9 +57,7 @@ class Files:
         self._held: OrderedDict[str, ModuleFacts | None] = OrderedDict()  # the least recently used first
         self._used: dict[str, None] = {}  # since the last release
         self._lines = 0
-        self._outlines: dict[str, Outline | None] = {}
-        self._search_paths: dict[str, SearchPath] = {}
-        self._said: dict[str, dict[tuple[str, ...], Any]] = {}
+        self._said: dict[str, dict[Question, Any]] = {}  # what the code of each file says in short
         self.is_for_few = False
 
     @property
@@ -87,30 +85,20 @@ class Files:
     def says(self, path: str, question: Callable[..., V], *about: str) -> V | None:
         """What a file's code says in answer to a question of `contents`; None for one that cannot be read. Whoever asks
         rests on the answer, not on the code."""
-        found = self._said_by(path, question, about)
-        self._tracker.note((SAYS, path, question.__name__, *about), found)
+        asked = (SAYS, path, question.__name__, *about)
+        found: V | None = self._noted(asked, _as_said, lambda: self._find_said(path, question, about))
         return found
 
     def load_if(self, path: str, may: Callable[..., bool], *about: str) -> ModuleFacts | None:
         """The facts of a file of which the code says that it may matter; else None, on which alone the asker rests."""
-        if not self._tracker.is_on or self._said_by(path, may, about):  # to ask is for what is kept alone
-            return self.load(path)
+        asked = (SAYS, path, may.__name__, *about)
+        if not self._tracker.is_on or self._answer(asked, _as_said, lambda: self._find_said(path, may, about)):
+            return self.load(path)  # to ask is for what is kept alone
         self.says(path, may, *about)
         return None
 
-    def _said_by(self, path: str, question: Callable[..., V], about: tuple[str, ...]) -> V | None:
-        said = self._said.setdefault(path, {})
-        key = (question.__name__, *about)
-        if key not in said:
-            known = self._tracker.recalled((SAYS, path, *key), _as_said)
-            said[key] = known[0] if known is not None else self._find_said(path, question, about)
-        found: V | None = said[key]
-        return found
-
     def _find_said(self, path: str, question: Callable[..., V], about: tuple[str, ...]) -> V | None:
-        outer = self._tracker.begin()
         facts = self.load(path)
-        self._tracker.forget(outer)
         return question(facts, *about) if facts is not None else None
 
     def _track(self, path: str, facts: ModuleFacts | None) -> None:
@@ -129,33 +117,38 @@ class Files:
 
     def outline(self, path: str) -> Outline | None:
         """What importing a file runs, in short; None for one that cannot be read."""
-        return self._answer(OUTLINE, path, self._outlines, outline_from, self._find_outline)
+        return self._noted((OUTLINE, path), outline_from, lambda: self._find_outline(path))
 
-    def _answer(
-        self, kind: str, path: str, known: dict[str, V], form: Callable[[Any], V], find: Callable[[str], V]
-    ) -> V:
-        """What is `known` of a file, else what an earlier run found: the asker rests on that answer alone."""
-        if path not in known:
+    def _noted(self, question: Question, form: Callable[[Any], V], find: Callable[[], V]) -> V:
+        """The answer to a question, on which whoever asks rests."""
+        found = self._answer(question, form, find)
+        self._tracker.note(question, found)
+        return found
+
+    def _answer(self, question: Question, form: Callable[[Any], V], find: Callable[[], V]) -> V:
+        """What is known of a file, else what an earlier run found. Nobody rests on what is read to find it."""
+        said = self._said.setdefault(question[1], {})
+        if question not in said:
             outer = self._tracker.begin()
-            recalled = self._tracker.recalled((kind, path), form)
-            known[path] = recalled[0] if recalled is not None else find(path)
+            recalled = self._tracker.recalled(question, form)
+            said[question] = recalled[0] if recalled is not None else find()
             self._tracker.forget(outer)
-        self._tracker.note((kind, path), known[path])
-        return known[path]
+        found: V = said[question]
+        return found
 
     def _find_outline(self, path: str) -> Outline | None:
         is_new = path not in self._held
         facts = self.load(path)
         found = outline_of(facts) if facts is not None else None
         if is_new and self._lines > self._bounds.held:
-            self._search_paths[path] = search_path_of(facts) if facts is not None else SearchPath()
+            self._said[path][SEARCH_PATH, path] = search_path_of(facts) if facts is not None else SearchPath()
             self._used.pop(path)
             self._free(path)
         return found
 
     def search_path(self, path: str) -> SearchPath:
         """What a file adds to `sys.path`."""
-        return self._answer(SEARCH_PATH, path, self._search_paths, search_path_from, self._find_search_path)
+        return self._noted((SEARCH_PATH, path), search_path_from, lambda: self._find_search_path(path))
 
     def _find_search_path(self, path: str) -> SearchPath:
         facts = self.load(path) if path in self._held or self._may_set_path(path) else None
@@ -189,8 +182,6 @@ class Files:
         """The file has changed: read it anew when it is next asked for."""
         self._lines -= _lines(self._held.pop(path, None))
         self._used.pop(path, None)
-        self._outlines.pop(path, None)
-        self._search_paths.pop(path, None)
         self._said.pop(path, None)
 
 

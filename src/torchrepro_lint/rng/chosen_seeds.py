@@ -13,10 +13,8 @@ from functools import cache
 from typing import NamedTuple
 
 from torchrepro_lint import catalogue
+from torchrepro_lint.dataflow import Call, Module, Program, Site, start_of
 from torchrepro_lint.dataflow.binding import argument_place, keyword_value, parameter_at
-from torchrepro_lint.dataflow.calls import Call, Module
-from torchrepro_lint.dataflow.program import Program
-from torchrepro_lint.dataflow.sites import Site, start_of
 from torchrepro_lint.index import ModuleFacts, Scope
 from torchrepro_lint.rng.entropy import Entropy, Source
 

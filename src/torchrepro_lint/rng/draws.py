@@ -1,4 +1,5 @@
-"""What a call does to the global random number generators, by the catalogue: draws, seeds, or neither."""
+"""What a call does to the global random number generators, by the catalogue: draws, seeds, takes or puts
+back their states, or none of that."""
 
 from __future__ import annotations
 
@@ -7,12 +8,9 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from torchrepro_lint import catalogue
+from torchrepro_lint.dataflow import Call, Program, Site, remembered
 from torchrepro_lint.dataflow.abstract_values import Result
-from torchrepro_lint.dataflow.calls import Call
 from torchrepro_lint.dataflow.grafts import graft
-from torchrepro_lint.dataflow.program import Program
-from torchrepro_lint.dataflow.sites import Site
-from torchrepro_lint.dataflow.store import remembered
 from torchrepro_lint.index import ModuleFacts, Scope
 from torchrepro_lint.project.unknown import UNKNOWN
 from torchrepro_lint.rng.fresh_weights import is_built_fresh
@@ -20,6 +18,21 @@ from torchrepro_lint.rng.library_objects import LibraryObject
 
 _LOADER = "torch.utils.data.DataLoader"
 _BUILT: Mapping[str, Any] = {"family": "torch", "kind": "init"}  # a model of transformers
+TAKEN = {
+    "torch.get_rng_state": "torch",
+    "torch.random.get_rng_state": "torch",
+    "numpy.random.get_state": "numpy",
+    "random.getstate": "python",
+}
+"""The calls that take a state, and the family that it is of."""
+
+PUT = {
+    "torch.set_rng_state": "torch",
+    "torch.random.set_rng_state": "torch",
+    "numpy.random.set_state": "numpy",
+    "random.setstate": "python",
+}
+"""The calls that put one."""
 
 
 class Draw(NamedTuple):
@@ -245,3 +258,19 @@ def is_made_by(row: Mapping[str, Any], expr: ast.expr, scope: Scope, program: Pr
     if program.project.text.mentioning(row["made_by"][0].partition(".")[0]) == []:
         return False
     return program.is_made_by(row["made_by"], expr, scope)
+
+
+# -- states -----------------------------------------------------------------------------------------------------------
+def is_taken(state: ast.expr, scope: Scope, program: Program) -> bool:
+    """Whether an expression may hold what calls of the program took, which seeds nothing where it is put back."""
+    parts = state.elts if isinstance(state, ast.Tuple) else [state]  # `random.setstate((version, tuple(words), gauss))`
+    return any(_is_of_taken(part, scope, program) for part in parts)
+
+
+def _is_of_taken(part: ast.expr, scope: Scope, program: Program) -> bool:
+    """The same of one item, which `version, words, gauss = state` may have given a name."""
+    owner = scope.binding_scope(part.id) if isinstance(part, ast.Name) else None
+    bindings = owner.bindings[part.id] if owner is not None and isinstance(part, ast.Name) else []
+    if owner is not None and len(bindings) == 1 and bindings[0].value is not None and bindings[0].path:
+        part, scope = bindings[0].value, owner
+    return not TAKEN.keys().isdisjoint(program.makers(part, scope))

@@ -10,13 +10,12 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import cache
 from typing import NamedTuple, TypeAlias
 
 from torchrepro_lint import catalogue
+from torchrepro_lint.dataflow import Program
 from torchrepro_lint.dataflow.domain import Domain, Of, Written
 from torchrepro_lint.dataflow.evaluate import attribute_values
-from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.dataflow.reachability import reached_by_default
 from torchrepro_lint.index import Binding, Scope
 from torchrepro_lint.rng.draws import Seeder, draw_of
@@ -36,11 +35,6 @@ class Source(NamedTuple):
 
 
 Sources: TypeAlias = tuple[Source, ...]
-
-
-@cache
-def _names() -> dict[str, str]:
-    return {name: str(row["what"]) for name, row in catalogue.names("generators", "entropy").items()}
 
 
 @dataclass(frozen=True)
@@ -103,9 +97,10 @@ class Entropy(Domain[Sources]):
     def _source(self, name: str | None, call: ast.Call, scope: Scope) -> Source | None:
         if name is None:
             return None
-        what = _names().get(name) or _names().get(name.rpartition(".")[0])
-        if what is not None:
-            return Source(call, scope, what)
+        known = catalogue.names("generators", "entropy")
+        row = known.get(name) or known.get(name.rpartition(".")[0])
+        if row is not None:
+            return Source(call, scope, row["what"])
         if salted(call, scope, self.program) is not None:
             return Source(call, scope, "a hash that Python salts anew in each process")
         if name == "numpy.random.SeedSequence" and not call.args and not call.keywords:

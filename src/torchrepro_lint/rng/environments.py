@@ -13,11 +13,9 @@ from dataclasses import dataclass
 from functools import cache
 
 from torchrepro_lint import catalogue
-from torchrepro_lint.dataflow.calls import Call, Module
+from torchrepro_lint.dataflow import Call, Module, Program, Site
 from torchrepro_lint.dataflow.edges import Edges
 from torchrepro_lint.dataflow.follow import Follow, Policy
-from torchrepro_lint.dataflow.program import Program
-from torchrepro_lint.dataflow.sites import Site
 from torchrepro_lint.dataflow.use import ESCAPED, STOP, Argument, Sink, Steps, Use
 from torchrepro_lint.index import Scope
 

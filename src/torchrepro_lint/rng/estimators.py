@@ -11,8 +11,7 @@ from functools import cache
 from typing import Any
 
 from torchrepro_lint import catalogue
-from torchrepro_lint.dataflow.calls import Call, Module
-from torchrepro_lint.dataflow.sites import Site, start_of
+from torchrepro_lint.dataflow import Call, Module, start_of
 from torchrepro_lint.index import ModuleFacts
 from torchrepro_lint.project.unknown import UNKNOWN
 from torchrepro_lint.rng.library_objects import LibraryObject
@@ -40,13 +39,8 @@ def unseeded(module: Module) -> list[Call]:
     return sorted(found, key=lambda call: start_of(call.node))
 
 
-def seed_argument(call: Call) -> Site | None:
-    """The None that is passed as `random_state`, if one is written."""
-    found = call.argument(SEED, _position(call))
-    return found if isinstance(found, Site) else None
-
-
-def _position(call: Call) -> int | None:
+def position(call: Call) -> int | None:
+    """Where a call takes `random_state` by its place, if it does."""
     if call.name not in rows():
         return int(catalogue.table("estimators")["pandas"]["position"])
     return next((int(row["position"]) for row in rows()[call.name] if "position" in row), None)
@@ -56,14 +50,14 @@ def _draws(call: Call) -> bool:
     if call.subclass is not None or not _lacks_seed(call):
         return False
     is_class = call.name.rpartition(".")[2][:1].isupper()
-    if is_class and _position(call) is None and len(call.node.args) > MOST_POSITIONAL:
+    if is_class and position(call) is None and len(call.node.args) > MOST_POSITIONAL:
         return False
     return any(_applies(row, call) for row in rows()[call.name])
 
 
 def _lacks_seed(call: Call) -> bool:
     """Whether `random_state` is surely left out or None."""
-    return call.given(SEED, _position(call)) is False
+    return call.given(SEED, position(call)) is False
 
 
 def _applies(row: Mapping[str, Any], call: Call) -> bool:

@@ -14,9 +14,7 @@ from functools import cache
 from typing import NamedTuple
 
 from torchrepro_lint import catalogue
-from torchrepro_lint.dataflow.calls import Call
-from torchrepro_lint.dataflow.program import Program
-from torchrepro_lint.dataflow.sites import Site
+from torchrepro_lint.dataflow import Call, Program, Site
 from torchrepro_lint.index import Scope
 
 

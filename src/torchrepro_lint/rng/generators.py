@@ -7,27 +7,17 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from itertools import chain
 
 from torchrepro_lint import catalogue
+from torchrepro_lint.dataflow import Call, CallSite, Program, Site
 from torchrepro_lint.dataflow.binding import argument_for
-from torchrepro_lint.dataflow.calls import Call
 from torchrepro_lint.dataflow.conditions import conditions
-from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.dataflow.reaching_definitions import reaching
 from torchrepro_lint.dataflow.references import reads_of_target, relatives
-from torchrepro_lint.dataflow.sites import CallSite, Site
 from torchrepro_lint.index import Scope, last_name
 
 MAX_CALLS = 3  # that hand a parameter on
-
-
-@dataclass(frozen=True, slots=True)
-class Fallback:
-    """A value for a parameter that is not passed; `callers` are the known calls that do not pass it."""
-
-    callers: tuple[tuple[ast.Call, Scope], ...]
 
 
 def is_own(node: ast.expr, scope: Scope, program: Program) -> bool:
@@ -128,13 +118,14 @@ def _is_external(call: ast.AST, scope: Scope, program: Program) -> bool:
     return isinstance(call, ast.Call) and isinstance(program.callee(call, scope), str)
 
 
-def fallback(call: Call, program: Program) -> Fallback | None:
-    """Whose absence `call` stands in for, as in `rng or default_rng()` and `if rng is None: ...`."""
+def leaving_out(call: Call, program: Program) -> list[CallSite] | None:
+    """The known calls that do not pass the parameter which `call` stands in for, as in `rng or default_rng()` and
+    `if rng is None: ...`; None where it stands in for none."""
     function = call.scope.function
     for name in _tested_names(call):
         bindings = function.bindings.get(name, [])
         if function.kind == "function" and bindings and bindings[0].kind == "parameter":
-            return Fallback(tuple(_leaving_out(function, name, program, MAX_CALLS)))
+            return list(_leaving_out(function, name, program, MAX_CALLS))
     return None
 
 

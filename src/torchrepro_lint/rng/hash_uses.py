@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import ast
 
+from torchrepro_lint.dataflow import Program
 from torchrepro_lint.dataflow.edges import Edges
 from torchrepro_lint.dataflow.follow import Follow, Policy
-from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.dataflow.use import STOP, Sink, Steps, Use
 from torchrepro_lint.index import Scope, last_name
 

@@ -7,9 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from torchrepro_lint.dataflow.calls import Call
+from torchrepro_lint.dataflow import Call, Program
 from torchrepro_lint.dataflow.domain import Domain, Of
-from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.index import Scope
 
 Surely: TypeAlias = bool | None

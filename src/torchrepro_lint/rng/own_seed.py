@@ -9,11 +9,9 @@ import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 
+from torchrepro_lint.dataflow import CallSite, Program, remembered
 from torchrepro_lint.dataflow.binding import argument_for, named_parameters
 from torchrepro_lint.dataflow.enclosing import is_in_body
-from torchrepro_lint.dataflow.program import Program
-from torchrepro_lint.dataflow.sites import CallSite
-from torchrepro_lint.dataflow.store import remembered
 from torchrepro_lint.index import Scope
 from torchrepro_lint.rng.draws import is_seeder
 from torchrepro_lint.rng.own_seeders import OwnSeeder, seeders_in

@@ -8,8 +8,7 @@ import ast
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
-from torchrepro_lint.dataflow.program import Program
-from torchrepro_lint.dataflow.store import remembered
+from torchrepro_lint.dataflow import Program, remembered
 from torchrepro_lint.index import ModuleFacts, Scope
 from torchrepro_lint.rng.seed_options import is_seed
 

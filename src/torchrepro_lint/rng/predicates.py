@@ -12,8 +12,8 @@ from collections.abc import Collection
 from functools import partial
 from typing import Literal, NamedTuple
 
+from torchrepro_lint.dataflow import Program
 from torchrepro_lint.dataflow.conditions import PathCondition, conditions, everywhere
-from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.index import Scope, last_name
 
 _TRAINING = frozenset({"training", "is_training", "is_train"})

@@ -13,11 +13,10 @@ from dataclasses import dataclass
 from typing import NamedTuple, TypeAlias
 
 from torchrepro_lint import catalogue
+from torchrepro_lint.dataflow import Program, remembered
 from torchrepro_lint.dataflow.conditions import conditions, written
 from torchrepro_lint.dataflow.domain import Domain, Of
 from torchrepro_lint.dataflow.evaluate import attribute_values
-from torchrepro_lint.dataflow.program import Program
-from torchrepro_lint.dataflow.store import remembered
 from torchrepro_lint.index import ModuleFacts, Scope, last_name
 from torchrepro_lint.project.entries import entries
 
@@ -74,14 +73,9 @@ def has_ranks(facts: ModuleFacts, program: Program) -> bool:
 def is_seeded_by_rank(program: Program) -> bool:
     """Whether any file of the project seeds torch with what differs from rank to rank: `manual_seed(seed + rank)`."""
     paths = program.project.text.containing("manual_seed")
-    files = (program.load(str(path)) for path in sorted(paths or ()))
-    seeds = (
-        (call.args[0], scope)
-        for facts in files
-        if facts is not None
-        for call, scope in facts.calls.get("manual_seed", ())
-        if call.args
-    )
+    files = program.loaded(sorted(paths or ()))
+    calls = (site for facts in files for site in facts.calls.get("manual_seed", ()))
+    seeds = ((call.args[0], scope) for call, scope in calls if call.args)
     return paths is None or any(rank_in(seed, scope, program) is not None for seed, scope in seeds)
 
 

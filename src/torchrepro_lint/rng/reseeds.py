@@ -11,11 +11,8 @@ from functools import cache
 from typing import NamedTuple
 
 from torchrepro_lint import catalogue
-from torchrepro_lint.dataflow.binding import argument_for
-from torchrepro_lint.dataflow.calls import Module
-from torchrepro_lint.dataflow.program import Program
-from torchrepro_lint.dataflow.sites import Site, start_of
-from torchrepro_lint.dataflow.store import remembered
+from torchrepro_lint.dataflow import Module, Program, Site, remembered, start_of
+from torchrepro_lint.dataflow.binding import value_for
 from torchrepro_lint.index import ModuleFacts, Scope, last_name
 from torchrepro_lint.rng.chosen_seeds import seeds_by_name
 from torchrepro_lint.rng.draws import seeder_of
@@ -124,11 +121,4 @@ def _passed(call: ast.Call, scope: Scope, helper: Scope, seed: Site | None) -> S
     if seed is None or not isinstance(seed.node, ast.Name) or seed.node.id not in helper.bindings:
         return seed
     binding = helper.bindings[seed.node.id][0]
-    if binding.kind != "parameter":
-        return None
-    passed = argument_for(call, helper, seed.node.id)
-    if isinstance(passed, ast.expr):
-        return Site(passed, scope)
-    if passed is None and binding.value is not None:
-        return Site(binding.value, helper.parent or helper)
-    return None
+    return value_for(call, scope, helper, binding) if binding.kind == "parameter" else None

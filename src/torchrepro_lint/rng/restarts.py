@@ -10,9 +10,7 @@ import ast
 import re
 
 from torchrepro_lint import catalogue
-from torchrepro_lint.dataflow.calls import Call, Module
-from torchrepro_lint.dataflow.program import Program
-from torchrepro_lint.dataflow.sites import NodeSite
+from torchrepro_lint.dataflow import Call, Module, NodeSite, Program
 from torchrepro_lint.index import Scope
 
 _PYTHON = re.compile(r"\b(?:python[\d.]*|torchrun|accelerate|deepspeed|horovodrun|mpirun|srun)\b")

@@ -11,13 +11,11 @@ import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Literal, NamedTuple, TypeAlias, TypeGuard
 
+from torchrepro_lint.dataflow import CallSite, Program, remembered
 from torchrepro_lint.dataflow.abstract_values import Display, Origin, Result, Unknown, is_configured
 from torchrepro_lint.dataflow.enclosing import calls_in
 from torchrepro_lint.dataflow.evaluate import Values
 from torchrepro_lint.dataflow.grafts import written_entries
-from torchrepro_lint.dataflow.program import Program
-from torchrepro_lint.dataflow.sites import CallSite
-from torchrepro_lint.dataflow.store import remembered
 from torchrepro_lint.index import Binding, FunctionNode, ModuleFacts, Scope, last_name
 from torchrepro_lint.index.parents import descendants
 from torchrepro_lint.project.declarations import declarations, declared_options
@@ -285,8 +283,7 @@ def _declaring(facts: ModuleFacts, program: Program) -> list[ModuleFacts]:
         return [facts]
     text, reachable = program.project.text, program.project.reachable(facts.source.path)
     naming = {p for sign in ("seed", "Seed") for p in text.containing(sign) or ()} & set(reachable)
-    others = (program.load(str(path)) for path in sorted(naming))
-    return [other for other in others if other is not None]
+    return list(program.loaded(sorted(naming)))
 
 
 def _is_of_each_command(

@@ -10,10 +10,8 @@ import ast
 import re
 from collections.abc import Collection
 
+from torchrepro_lint.dataflow import CallSite, Program, remembered, start_of
 from torchrepro_lint.dataflow.conditions import are_exclusive
-from torchrepro_lint.dataflow.program import Program
-from torchrepro_lint.dataflow.sites import CallSite, start_of
-from torchrepro_lint.dataflow.store import remembered
 from torchrepro_lint.index import ModuleFacts, Scope, last_name
 from torchrepro_lint.project.entries import entries
 from torchrepro_lint.rng.draws import seeder_of

@@ -16,9 +16,9 @@ from enum import IntEnum
 from typing import Any, NamedTuple, TypeAlias
 
 from torchrepro_lint import catalogue
+from torchrepro_lint.dataflow import Program
 from torchrepro_lint.dataflow.domain import Domain, Of, Written
 from torchrepro_lint.dataflow.filling import Role, filling, is_made_empty
-from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.elements import Certainty
 from torchrepro_lint.index import Binding, Scope
 

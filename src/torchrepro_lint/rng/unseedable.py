@@ -12,11 +12,9 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from torchrepro_lint import catalogue
-from torchrepro_lint.dataflow.calls import Module
+from torchrepro_lint.dataflow import Module, Program, Site, start_of
 from torchrepro_lint.dataflow.edges import Edges
 from torchrepro_lint.dataflow.follow import Follow, Policy
-from torchrepro_lint.dataflow.program import Program
-from torchrepro_lint.dataflow.sites import Site, start_of
 from torchrepro_lint.dataflow.use import STOP, Sink, Steps, Use
 from torchrepro_lint.index import Scope, last_name
 from torchrepro_lint.rng.generators import is_label

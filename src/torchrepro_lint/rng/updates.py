@@ -6,11 +6,9 @@ import ast
 import re
 from collections.abc import Iterator
 
+from torchrepro_lint.dataflow import CallSite, Program, remembered
 from torchrepro_lint.dataflow.enclosing import inside
-from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.dataflow.reached import reached
-from torchrepro_lint.dataflow.sites import CallSite
-from torchrepro_lint.dataflow.store import remembered
 from torchrepro_lint.index import Scope, last_name
 
 MAX_FUNCTIONS = 24  # that lead from a call to a step

@@ -12,8 +12,7 @@ from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
-from torchrepro_lint.dataflow.program import Program
-from torchrepro_lint.dataflow.store import remembered
+from torchrepro_lint.dataflow import Program, remembered
 from torchrepro_lint.index import ModuleFacts
 from torchrepro_lint.index.parents import descendants
 from torchrepro_lint.project.contents import is_test
@@ -43,7 +42,7 @@ def usual_seed(facts: ModuleFacts, program: Program) -> int:
 
 @remembered
 def _usual(facts: ModuleFacts, program: Program) -> int:
-    project, own = program.project, Path(facts.source.path)
+    project, own = program.project, facts.source.path
     speaking, reachable = _speaking(program), program.project.reachable(own)
     for files in ([own], [path for path in speaking.every if path in reachable and path != own]):
         counts = Counter(number for path in files[:MAX_FILES] for number in _spoken(path, program).numbers)

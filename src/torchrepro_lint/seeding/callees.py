@@ -1,4 +1,5 @@
-"""What a call runs in a program: functions, methods by the class of the object, constructors. No state, no order."""
+"""What a call runs in a program: functions, methods by the class of the object, constructors, what is
+unpickled. No state, no order."""
 
 from __future__ import annotations
 
@@ -7,16 +8,13 @@ from collections.abc import Iterable, Iterator
 from functools import cache
 
 from torchrepro_lint import catalogue
-from torchrepro_lint.dataflow.abstract_values import Result, Unknown
+from torchrepro_lint.dataflow import Call, Program, remembered
+from torchrepro_lint.dataflow.abstract_values import Origin, Result, Unknown
 from torchrepro_lint.dataflow.binding import is_super, keyword_value
-from torchrepro_lint.dataflow.calls import Call
 from torchrepro_lint.dataflow.frames import HANDS_ON, Frame
-from torchrepro_lint.dataflow.program import Program
-from torchrepro_lint.dataflow.store import remembered
 from torchrepro_lint.index import Scope, last_name
 from torchrepro_lint.loading.worker_draws import worker_draws
 from torchrepro_lint.seeding.run_by import IMPORTS, SETS_DEFAULTS, Run, chosen, may_run
-from torchrepro_lint.seeding.unpickled import methods_of_unpickled
 
 MAX_OWNERS = 4
 _PROCESS = "multiprocessing.Process"
@@ -28,6 +26,9 @@ _SPAWNERS = NUMBERING | {"torch.distributed.launcher.elastic_launch",
                          "torch.distributed.launcher.api.elastic_launch"}  # fmt: skip
 _ELSEWHERE = frozenset({"worker_init_fn", "collate_fn"})  # run in the loader's workers
 _REMOTE = "torch.distributed.rpc."  # makes an object of a class that it is given; others mostly keep the class
+MAX_UNPICKLED = 6  # between the model and the call that loads it
+MAX_METHODS = 3
+MAX_FILES = 12  # with functions of that name, which are read to see whose methods they are
 
 
 class Callees:
@@ -99,7 +100,9 @@ class Callees:
 
     def given(self, name: str | None, call: ast.Call, scope: Scope) -> Iterator[Scope]:
         """The functions and classes that the external `name` may run for being given them."""
-        if name in _keeps() or (name is None and last_name(call.func) in _keeping_methods()):
+        if name in catalogue.names("callables", "never_run") or name in catalogue.names("callables", "wraps"):
+            return
+        if name is None and last_name(call.func) in catalogue.table("callables")["keeping_methods"]["names"]:
             return
         held = self._program.wrapped(call.func, scope)  # `run = partial(f, 0.1)` and now `run()`
         if held is not None and held.kind != "class":
@@ -179,18 +182,6 @@ def runs_only_what_it_is_given(name: str | None, written: str) -> bool:
 
 
 @cache
-def _keeps() -> frozenset[str]:
-    """The external functions that do not run what they are given."""
-    return frozenset((*catalogue.names("callables", "never_run"), *catalogue.names("callables", "wraps")))
-
-
-@cache
-def _keeping_methods() -> frozenset[str]:
-    """The methods of objects from outside the project that do not run what they are given."""
-    return frozenset(catalogue.table("callables")["keeping_methods"]["names"])
-
-
-@cache
 def _run_later(called: str) -> frozenset[str]:
     """The keywords by which a call that is `called` so is given functions that it does not run itself."""
     rows = catalogue.names("callables", "keywords")
@@ -205,3 +196,51 @@ def is_parameter(name: ast.Name, scope: Scope, function: Scope) -> bool:
 
 def _is_self(node: ast.expr, frame: Frame) -> bool:
     return isinstance(node, ast.Name) and node.id == frame.function.self_name
+
+
+# -- methods of a model that was pickled as a whole -------------------------------------------------------------------
+def methods_of_unpickled(call: ast.Call, scope: Scope, program: Program) -> tuple[Scope, ...]:
+    """The methods of the project's modules that a call on an unpickled object may run,
+    `torch.load(path)["model"].infer(x)`: the file does not tell its class, but those with such a method do."""
+    function = call.func
+    defining = program.project.text.defining(function.attr) if isinstance(function, ast.Attribute) else []
+    if not isinstance(function, ast.Attribute) or not 0 < len(defining) <= MAX_FILES:
+        return ()
+    if not _is_unpickled(function.value, scope, program, set()):
+        return ()
+    found: list[Scope] = []
+    for facts in program.loaded(sorted(defining)):
+        for owner in facts.scope.children.values():
+            method = program.names.method(owner, function.attr) if owner.kind == "class" else None
+            if method is not None and method.parent is owner:
+                found += [method] if any(b.startswith("torch.nn.") for b in program.external_bases(owner)) else []
+    return tuple(found) if len(found) <= MAX_METHODS else ()
+
+
+def _is_unpickled(node: ast.expr, scope: Scope, program: Program, seen: set[ast.Call]) -> bool:
+    """Whether a value may be, or come from, what `torch.load` returned, through methods and keys."""
+    while isinstance(node, ast.Attribute | ast.Subscript | ast.Call):
+        if isinstance(node, ast.Call):
+            if node in seen:
+                return False
+            seen.add(node)
+            if program.callee(node, scope) == "torch.load":
+                return True
+            node = node.func
+            if not isinstance(node, ast.Attribute):
+                return False
+        node = node.value
+    if not isinstance(node, ast.Name) or len(seen) > MAX_UNPICKLED:
+        return False
+    return any(_is_from_file(o, program, seen) for o in program.origins(node, scope))
+
+
+def _is_from_file(origin: Origin, program: Program, seen: set[ast.Call]) -> bool:
+    """An item of what a call returned is unknown, at that call."""
+    match origin:
+        case (
+            Result(callee=str() | None, node=call, scope=scope)
+            | Unknown(node=ast.Call() as call, scope=Scope() as scope)
+        ):
+            return _is_unpickled(call, scope, program, seen)
+    return False

@@ -11,21 +11,19 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from torchrepro_lint import catalogue
-from torchrepro_lint.dataflow.enclosing import calls_in
-from torchrepro_lint.dataflow.program import Program
-from torchrepro_lint.dataflow.store import remembered
+from torchrepro_lint.dataflow import Program, remembered
+from torchrepro_lint.dataflow.enclosing import ONLY_BINDS, calls_in
 from torchrepro_lint.index import ModuleFacts, last_name
 from torchrepro_lint.rng.updates import leads_to_update
 
 _FILE = re.compile(r"[^\s{}]+[./][^\s{}]+")  # as a path is written: no name of Python's is
-_DEFINES = (ast.Import, ast.ImportFrom, ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 
 
 def is_for_training(statement: ast.stmt, facts: ModuleFacts, program: Program) -> bool:
     """Whether anything from a statement on to the end of its cell leads to the training of a notebook."""
     tops = [first for first, _ in facts.source.cells]
     cell = bisect_right(tops, statement.lineno)
-    leading = (s for s in _leading_to_training(facts, program) if not isinstance(s, _DEFINES))
+    leading = (s for s in _leading_to_training(facts, program) if not isinstance(s, ONLY_BINDS))
     below = (s for s in leading if (s.end_lineno or 0) >= statement.lineno)
     return any(bisect_right(tops, s.lineno) == cell for s in below)
 
@@ -45,7 +43,7 @@ def _leading_to_training(facts: ModuleFacts, program: Program) -> frozenset[ast.
 
 def _trains(statement: ast.stmt, facts: ModuleFacts, program: Program) -> bool:
     """Whether a statement trains or makes ready to, itself or by a function of the notebook."""
-    if isinstance(statement, _DEFINES):
+    if isinstance(statement, ONLY_BINDS):
         return False
     calls, known = list(calls_in(statement)), catalogue.names("callables", "of_training")
     if any(name in known or name.endswith("Trainer") for name in (last_name(call.func) for call in calls)):

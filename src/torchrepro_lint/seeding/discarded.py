@@ -1,24 +1,29 @@
-"""Draws that no result is made of: a number that is never read, and the weights of a model that is only counted,
-printed or asked for its name.
+"""Draws that no result is made of: a number that is never read, a seed or the name of a run; and the weights of a model
+that is only counted, printed or asked for its name, or over which others are loaded.
 
-Told by how the value is used in the function that makes it; what leaves that function may be used anywhere.
+Told by how the value is used in the function that makes it; what leaves that function may be used anywhere, but for a
+model that is handed to functions of the project which load weights. What is loaded in part, or after a training, is not
+meant.
 """
 
 from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Sequence, Set
+from collections.abc import Collection, Iterable, Sequence, Set
 from typing import TypeGuard
 
 from torchrepro_lint import catalogue
+from torchrepro_lint.dataflow import Program, Site, remembered
 from torchrepro_lint.dataflow.abstract_values import Origin, Result
-from torchrepro_lint.dataflow.enclosing import ancestors, names_in
-from torchrepro_lint.dataflow.program import Program
+from torchrepro_lint.dataflow.binding import argument_place, parameter_at
+from torchrepro_lint.dataflow.enclosing import ancestors, calls_in, names_in
+from torchrepro_lint.dataflow.reaching_definitions import reads
 from torchrepro_lint.dataflow.references import imported_reads, reads_of_target
-from torchrepro_lint.dataflow.sites import Site
 from torchrepro_lint.index import ModuleFacts, Scope, last_name
+from torchrepro_lint.project.declarations import attribute_of, flags_of
 from torchrepro_lint.rng.draws import Draw
+from torchrepro_lint.rng.seed_options import SEED_NAME
 from torchrepro_lint.seeding.seeding import Link
 
 _CONVERT = frozenset({"str", "int", "float", "round"})
@@ -31,9 +36,20 @@ _NAMES = frozenset({"name", "__class__", "__name__", "training", "device", "dtyp
 _PARTS = frozenset({"parameters", "named_parameters", "buffers", "modules", "named_modules", "children"})
 _FORM = frozenset({"shape", "dtype", "ndim"})
 _MEASURES = frozenset({"numel", "nelement", "element_size", "size", "shape", "requires_grad", "dtype", "__class__"})
+MAX_CALLS = 3  # from where weights are made to where others are loaded over them
+_TRAINING = r"(?i)^(?:\w*_)?(?:train|fit|save|optimi[sz]e|update)(?:_\w*)?$"
+SEEDS_BY_NAME = r"(?i)seed|determinis|reproduc"
+_NUMBERS = frozenset({"randint", "randrange", "getrandbits", "random_integers", "integers"})
+_PLAIN = (ast.Assign, ast.Expr, ast.Assert, ast.Delete)
 
 
-def is_never_read(draw: Draw, program: Program) -> bool:
+def are_lost(chain: Sequence[Link], program: Program) -> bool:
+    """Whether nothing is computed with the weights that are drawn at the end of these calls, or none are."""
+    overwritten = _are_loaded_over(chain, program)
+    return overwritten or _is_only_described(chain, program) or _is_on_meta(chain, program)
+
+
+def _is_never_read(draw: Draw, program: Program) -> bool:
     """`number = str(random.randint(0, 9))` in a function that does nothing with it."""
     facts, scope = draw.scope.facts, draw.scope
     match facts.parents.get(_outermost(draw.node, facts)):
@@ -42,7 +58,7 @@ def is_never_read(draw: Draw, program: Program) -> bool:
     return False
 
 
-def is_only_described(steps: Sequence[Link], program: Program) -> bool:
+def _is_only_described(steps: Sequence[Link], program: Program) -> bool:
     """Whether one of the calls on the way to a draw gives an object that is only described, which is made there."""
     return any(
         isinstance(step.node, ast.Call)
@@ -58,7 +74,7 @@ def is_measured(steps: Sequence[Link]) -> bool:
     return any(isinstance(step.node, ast.Call) and _has_form_read(step.node, step.scope.facts) for step in steps)
 
 
-def is_on_meta(steps: Sequence[Link], program: Program) -> bool:
+def _is_on_meta(steps: Sequence[Link], program: Program) -> bool:
     """Whether weights are made where there is no memory for them: `with torch.device("meta"): net = Net()`."""
     return any(
         isinstance(block, ast.With) and any(_is_undrawn(item.context_expr, step.scope, program) for item in block.items)
@@ -198,4 +214,203 @@ def _has_size_read(part: ast.expr, facts: ModuleFacts) -> bool:
             return _has_size_read(data, facts)
         case ast.Attribute(attr=attr):
             return attr in _MEASURES
+    return False
+
+
+# -- weights over which others are loaded -----------------------------------------------------------------------------
+def _are_loaded_over(chain: Iterable[Link], program: Program) -> bool:
+    """Whether a function on the way to the weights' draw loads others over them and does not train."""
+    return any(
+        _loads_over(step, program) and not any(_calls(name, step.scope.function) for name in ("backward", "step"))
+        for step in chain
+        if step.scope.function.kind in ("function", "module")
+    )
+
+
+def _loads_over(step: Link, program: Program) -> bool:
+    """Whether the function that the step is in loads weights wherever the step is taken."""
+    facts, function = step.scope.facts, step.scope.function
+    made = [ast.unparse(t) for t in getattr(facts.statement(step.node), "targets", ())]
+    loads = [call for call in _calls("load_state_dict", function) if not _copies(call) and not _is_partial(call, made)]
+    if made and function.kind == "function":
+        loads += [call for name in made for call in _loading(function, MAX_CALLS, program).get(name, ())]
+    if not loads:
+        return False
+    around = set(facts.ancestors(step.node))
+    return any(
+        all(a in around for a in facts.ancestors(call) if isinstance(a, ast.If | ast.IfExp | ast.ExceptHandler))
+        and not _is_trained_between(step.node, call, facts)
+        for call in loads
+    )
+
+
+@remembered
+def _loading(function: Scope, further: int, program: Program) -> dict[str, list[ast.Call]]:
+    """The calls in a function of others that load all weights of what they are given, by the name that is given."""
+    found: dict[str, list[ast.Call]] = {}
+    for call, scope in ((call, scope) for call, scope in function.runs if isinstance(call, ast.Call)):
+        callee = program.resolve(call.func, scope)
+        if isinstance(callee, Scope) and callee.kind == "function":
+            for given in (argument for argument in call.args if isinstance(argument, ast.Name)):
+                parameter = parameter_at(callee, None, argument_place(call, given))
+                if parameter is not None and parameter in _loaded(callee, further - 1, program):
+                    found.setdefault(given.id, []).append(call)
+    return found
+
+
+@remembered
+def _loaded(function: Scope, further: int, program: Program) -> frozenset[str]:
+    """The names whose weights a function loads in any case, all of them."""
+    loads = [call for call in _calls("load_state_dict", function) if not _copies(call) and not _is_partial(call, ())]
+    held = [(call.func.value, call) for call in loads if isinstance(call.func, ast.Attribute)]
+    found = [(holder.id, call) for holder, call in held if isinstance(holder, ast.Name)]
+    for name, calls in _loading(function, further, program).items() if further else ():
+        found += [(name, call) for call in calls]
+    body = getattr(function.node, "body", ())
+    return frozenset(name for name, call in found if function.facts.statement(call) in body)
+
+
+def _is_partial(load: ast.Call, made: Collection[str]) -> bool:
+    """Whether some weights stay as they were drawn: `net.body.load_state_dict(...)`, or with `strict=False`."""
+    if any(k.arg == "strict" and isinstance(k.value, ast.Constant) and k.value.value is False for k in load.keywords):
+        return True
+    match load.func:
+        case ast.Attribute(value=ast.Attribute(value=whole, attr=part)):
+            return part != "module" and ast.unparse(whole) in made
+    return False
+
+
+def _is_trained_between(built: ast.AST, load: ast.Call, facts: ModuleFacts) -> bool:
+    """Whether a loop of the same block ends between the two that makes the weights which are loaded: the best ones."""
+    around, first = set(facts.ancestors(load)), built.lineno  # type: ignore[attr-defined]
+    blocks = (getattr(a, "body", []) for a in facts.ancestors(built) if a in around)
+    return any(
+        isinstance(n, ast.For | ast.While)
+        and n not in around
+        and first < n.lineno < load.lineno
+        and any(re.search(_TRAINING, last_name(call.func)) for call in calls_in(n))
+        for block in blocks
+        if isinstance(block, list)
+        for n in block
+    )
+
+
+def _copies(load: ast.Call) -> bool:
+    """Whether the weights are another model's, as a target network's: `target.load_state_dict(model.state_dict())`."""
+    match load.args[:1]:
+        case [ast.Call(func=ast.Attribute(value=ast.Name() | ast.Attribute(), attr="state_dict"))]:
+            return True
+    return False
+
+
+def _calls(name: str, function: Scope) -> list[ast.Call]:
+    """The calls of that name in this very function."""
+    return [call for call, where in function.facts.calls.get(name, ()) if where.function is function]
+
+
+# -- numbers that are no data -----------------------------------------------------------------------------------------
+@remembered
+def is_besides(draw: Draw, program: Program) -> bool:
+    """`args.seed = random.randint(...)` picks a seed, it is not drawn after one; a port, an address or the name of a
+    run is no result, and runs that share it get into each other's way. Nor are the colours of a plot, or what a kernel
+    is only tried out with."""
+    if _is_in_address(draw, program) or _is_given_as_seed(draw) or _is_tried_out(draw, program):
+        return True
+    if _is_never_read(draw, program) or _spells_a_name(draw):
+        return True
+    statement = draw.scope.facts.statement(draw.node)
+    targets = statement.targets if isinstance(statement, ast.Assign) else []
+    ordered = draw.node.args[:1] if draw.kind == "order" and not targets else []  # `random.shuffle(colors)`
+    written = [_name_of(t).lower() for t in (*targets, *ordered)]
+    is_number = draw.what.rpartition(".")[2] in _NUMBERS  # no name of what is computed with: `run_name = randint(0, 9)`
+    found = next(filter(_is_label, written), "")
+    found = found or next((n for n in written if is_number and n.rpartition("_")[2] == "name"), "")
+    found = found or _seed_with_default(draw)
+    return program.by_name(bool(found), "that what is drawn is a seed or a label", draw.scope, found)
+
+
+def _spells_a_name(draw: Draw) -> bool:
+    """`"".join(random.choice(string.ascii_letters) for _ in range(6))`: letters of both cases are no data."""
+    function = draw.scope.function
+    holders = list(ancestors(draw.node, draw.scope))
+    joins = any(isinstance(holder, ast.Call) and last_name(holder.func) == "join" for holder in holders)
+    spelt = function.node if function.kind == "function" else draw.scope.facts.statement(draw.node)
+    return joins and any(isinstance(n, ast.expr) and last_name(n) == "ascii_letters" for n in ast.walk(spelt))
+
+
+def _seed_with_default(draw: Draw) -> str:
+    """The option whose default is drawn, where it is the seed."""
+    match draw.scope.facts.parents.get(draw.node):
+        case ast.keyword(arg="default") as default:
+            declared = draw.scope.facts.parents[default]
+            texts = map(attribute_of, flags_of(declared)) if isinstance(declared, ast.Call) else ()
+            return next((text for text in texts if SEED_NAME.fullmatch(text) or _is_label(text)), "")
+    return ""
+
+
+def _is_label(name: str) -> bool:
+    labels = catalogue.table("generators")["labels"]
+    is_of_run = name.endswith(tuple(labels["of_runs"]))
+    last = name.rpartition("_")[2]
+    return is_of_run or "seed" in name or last in labels["never_data"] or last in labels["of_plots"]
+
+
+def _name_of(target: ast.expr) -> str:
+    """`port`, `args.port`, `os.environ["MASTER_PORT"]`."""
+    if isinstance(target, ast.Subscript) and isinstance(target.slice, ast.Constant):
+        return str(target.slice.value)
+    return last_name(target)
+
+
+def _is_in_address(draw: Draw, program: Program) -> bool:
+    """`f"tcp://localhost:{random.randint(10000, 20000)}"`, however the text is put together."""
+    whole: ast.AST = draw.node
+    for outer in draw.scope.facts.ancestors(draw.node):
+        if not (isinstance(outer, ast.JoinedStr | ast.BinOp | ast.FormattedValue) or _makes_text(outer)):
+            break
+        whole = outer
+    return whole is not draw.node and _holds_address(whole, program)
+
+
+@remembered
+def _holds_address(text: ast.AST, program: Program) -> bool:  # noqa: ARG001
+    return any(isinstance(n, ast.Constant) and isinstance(n.value, str) and "://" in n.value for n in ast.walk(text))
+
+
+def _is_tried_out(draw: Draw, program: Program) -> bool:
+    """`try: kernel(torch.randn(3)) except RuntimeError: HAS_KERNEL = False` at the top of a module: something is called
+    with it there, and what the body makes is read nowhere else."""
+    facts, scope = draw.scope.facts, draw.scope
+    if scope.kind != "module" or draw.kind != "sample":
+        return False
+    trying = next((a for a in facts.ancestors(draw.node) if isinstance(a, ast.Try)), None)
+    if trying is None or facts.statement(draw.node) not in trying.body:
+        return False
+    used = _made_to_try(trying, scope, program)
+    return used is not None and any(isinstance(facts.parents.get(node), ast.Call) for node in (draw.node, *used))
+
+
+@remembered
+def _made_to_try(trying: ast.Try, scope: Scope, program: Program) -> Sequence[ast.expr] | None:  # noqa: ARG001
+    """Where a `try` that is a trial and nothing else reads the names that it binds, which nothing else does."""
+    handled = [statement for handler in trying.handlers for statement in handler.body]
+    if not handled or not all(isinstance(s, ast.Assign) and isinstance(s.value, ast.Constant) for s in handled):
+        return None
+    if not all(isinstance(s, _PLAIN) for s in trying.body):
+        return None
+    names = {n.id for s in trying.body for n in ast.walk(s) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
+    used = [site.node for name in names for site in reads(name, scope)]
+    return used if all(trying in scope.facts.ancestors(node) for node in used) else None
+
+
+def _is_given_as_seed(draw: Draw) -> bool:
+    """`set_seed(random.randint(0, 99))`."""
+    outer = draw.scope.facts.parents.get(draw.node)
+    return isinstance(outer, ast.Call) and bool(re.search(SEEDS_BY_NAME, last_name(outer.func)))
+
+
+def _makes_text(node: ast.AST) -> bool:
+    match node:
+        case ast.Call(func=ast.Name(id="str")) | ast.Call(func=ast.Attribute(attr="format")):
+            return True
     return False

@@ -9,9 +9,7 @@ import ast
 from collections.abc import Iterable, Iterator
 
 from torchrepro_lint import catalogue
-from torchrepro_lint.dataflow.calls import Call, Module
-from torchrepro_lint.dataflow.program import Program
-from torchrepro_lint.dataflow.sites import Site
+from torchrepro_lint.dataflow import Call, Module, Program, Site
 from torchrepro_lint.index import ModuleFacts
 from torchrepro_lint.project.contents import is_test
 from torchrepro_lint.project.unknown import UNKNOWN
@@ -26,9 +24,9 @@ def program_files(module: Module, program: Program) -> list[ModuleFacts]:
     programs = seedings(module.facts, program)
     if programs:
         return list(dict.fromkeys(f for s in programs for f in s.visited))
-    paths = [str(p) for p in program.project.text.containing("DataLoader") or ()]
-    loaded = [program.load(path) for path in sorted(paths)] if len(paths) <= MAX_FILES else []
-    return [module.facts, *(f for f in loaded if f is not None and f is not module.facts and not is_test(f))]
+    paths = program.project.text.containing("DataLoader") or ()
+    loaded = program.loaded(sorted(paths)) if len(paths) <= MAX_FILES else ()
+    return [module.facts, *(f for f in loaded if f is not module.facts and not is_test(f))]
 
 
 def calls_in(files: Iterable[ModuleFacts], program: Program, *keys: str) -> Iterator[Call]:

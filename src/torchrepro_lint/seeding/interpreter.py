@@ -9,15 +9,13 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable, Sequence
 
+from torchrepro_lint.dataflow import Call, Program, Site
 from torchrepro_lint.dataflow.binding import argument_for
-from torchrepro_lint.dataflow.calls import Call
 from torchrepro_lint.dataflow.conditions import conditions
 from torchrepro_lint.dataflow.dynamic_lookup import picked
 from torchrepro_lint.dataflow.frames import Frame
 from torchrepro_lint.dataflow.options import Options
 from torchrepro_lint.dataflow.outcomes import Truth
-from torchrepro_lint.dataflow.program import Program
-from torchrepro_lint.dataflow.sites import Site
 from torchrepro_lint.index import ModuleFacts, Scope, last_name
 from torchrepro_lint.loading.loaders import argument
 from torchrepro_lint.project.configured import is_named

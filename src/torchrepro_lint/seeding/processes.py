@@ -13,11 +13,9 @@ from collections.abc import Collection, Iterable, Iterator
 from typing import NamedTuple
 
 from torchrepro_lint import catalogue
-from torchrepro_lint.dataflow.calls import calls_like
+from torchrepro_lint.dataflow import CallSite, Program, calls_like
 from torchrepro_lint.dataflow.enclosing import calls_in, names_in
 from torchrepro_lint.dataflow.execution_count import is_called_in_a_loop
-from torchrepro_lint.dataflow.program import Program
-from torchrepro_lint.dataflow.sites import CallSite
 from torchrepro_lint.index import Scope, last_name
 from torchrepro_lint.loading.loaders import loader_calls, shuffling
 from torchrepro_lint.loading.same_order import differs_by_rank
@@ -25,8 +23,8 @@ from torchrepro_lint.project import roles
 from torchrepro_lint.rng.draws import Draw, draw_of
 from torchrepro_lint.rng.own_seed import added
 from torchrepro_lint.seeding.callees import NUMBERING
+from torchrepro_lint.seeding.discarded import is_besides
 from torchrepro_lint.seeding.seeding import TRAINS, Seeding, Witness
-from torchrepro_lint.seeding.transfer import is_besides
 from torchrepro_lint.seeding.unfollowed import opaque
 
 _SPLITS = frozenset({"random_split", "randperm"})

@@ -10,11 +10,10 @@ import ast
 import re
 from collections.abc import Iterator
 
+from torchrepro_lint.dataflow import Program, remembered
 from torchrepro_lint.dataflow.binding import argument_for
 from torchrepro_lint.dataflow.conditions import conditions
 from torchrepro_lint.dataflow.enclosing import calls_in, loops_around
-from torchrepro_lint.dataflow.program import Program
-from torchrepro_lint.dataflow.store import remembered
 from torchrepro_lint.index import Scope, last_name
 from torchrepro_lint.loading.samplers import is_evaluation
 from torchrepro_lint.project import roles

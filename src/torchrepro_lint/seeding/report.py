@@ -11,9 +11,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from torchrepro_lint.dataflow import Program
 from torchrepro_lint.dataflow.conditions import conditions
 from torchrepro_lint.dataflow.outcomes import Truth
-from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.index import ModuleFacts
 from torchrepro_lint.model import Location
 from torchrepro_lint.project.entries import Entry

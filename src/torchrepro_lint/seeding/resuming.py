@@ -12,15 +12,12 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
+from torchrepro_lint.dataflow import CallSite, NodeSite, Program, calls_like, remembered
 from torchrepro_lint.dataflow.abstract_values import Constant, Display, Origin, Result
-from torchrepro_lint.dataflow.calls import calls_like
-from torchrepro_lint.dataflow.program import Program
-from torchrepro_lint.dataflow.sites import CallSite, NodeSite
-from torchrepro_lint.dataflow.store import remembered
 from torchrepro_lint.index import ModuleFacts, Scope
 from torchrepro_lint.index.parents import descendants
 from torchrepro_lint.rng import FAMILIES
-from torchrepro_lint.rng.states import PUT, TAKEN
+from torchrepro_lint.rng.draws import PUT, TAKEN
 from torchrepro_lint.rng.updates import is_of_optim
 
 if TYPE_CHECKING:

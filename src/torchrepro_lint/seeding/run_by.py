@@ -5,14 +5,13 @@ Lightning module, the data set of a trainer.
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TypeAlias
 
 from torchrepro_lint import catalogue
+from torchrepro_lint.dataflow import Program, remembered
 from torchrepro_lint.dataflow.abstract_values import Display, Reference, Result
 from torchrepro_lint.dataflow.instantiated import interfaces
-from torchrepro_lint.dataflow.program import Program
-from torchrepro_lint.dataflow.store import remembered
 from torchrepro_lint.index import FunctionNode, ModuleFacts, Scope, last_name
 from torchrepro_lint.index.facts import dotted
 from torchrepro_lint.project.names import Variable
@@ -66,15 +65,14 @@ def chosen(function: ast.expr, scope: Scope, program: Program) -> tuple[Scope, .
 
 @remembered
 def _chosen(attribute: str, facts: ModuleFacts, program: Program) -> tuple[Scope, ...]:
-    files: list[ModuleFacts | None] = [facts]
+    files: Iterable[ModuleFacts] = [facts]
     if SETS_DEFAULTS not in facts.calls:
         reachable = program.project.reachable(facts.source.path)
         setting = program.project.text.containing(SETS_DEFAULTS) or ()
-        files = [program.load(str(path)) for path in setting if path in reachable]
+        files = program.loaded(path for path in setting if path in reachable)
     kept = (
         program.definition(keyword.value, where)
         for file in files
-        if file is not None
         for call, where in file.calls.get(SETS_DEFAULTS, ())
         for keyword in call.keywords
         if keyword.arg == attribute

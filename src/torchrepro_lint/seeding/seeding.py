@@ -7,18 +7,15 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from torchrepro_lint import catalogue
+from torchrepro_lint.dataflow import CallSite, Program
 from torchrepro_lint.dataflow.outcomes import Truth
 from torchrepro_lint.dataflow.reached import reached
-from torchrepro_lint.dataflow.sites import CallSite
 from torchrepro_lint.index import ModuleFacts, Scope
+from torchrepro_lint.project.entries import Entry
 from torchrepro_lint.rng.draws import Draw, Seeder
-
-if TYPE_CHECKING:
-    from torchrepro_lint.dataflow.program import Program
-    from torchrepro_lint.project.entries import Entry
 
 UNSEEDED, MAYBE, SEEDED = 0, 1, 2
 _TRAINERS = frozenset({"Trainer", "Seq2SeqTrainer"})  # whose `train` computes gradients out of sight

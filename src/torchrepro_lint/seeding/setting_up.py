@@ -11,18 +11,16 @@ from collections.abc import Collection, Iterator, Sequence
 from typing import NamedTuple
 
 from torchrepro_lint import catalogue
+from torchrepro_lint.dataflow import Program, remembered
 from torchrepro_lint.dataflow.abstract_values import Constant, Display, Origin, Result
-from torchrepro_lint.dataflow.enclosing import run_with
-from torchrepro_lint.dataflow.program import Program
-from torchrepro_lint.dataflow.store import remembered
+from torchrepro_lint.dataflow.enclosing import ONLY_BINDS, run_with
 from torchrepro_lint.index import FunctionNode, Scope
 from torchrepro_lint.project.names import Variable
 from torchrepro_lint.rng.draws import draw_of
+from torchrepro_lint.seeding.discarded import is_besides
 from torchrepro_lint.seeding.run_by import commands
-from torchrepro_lint.seeding.transfer import is_besides
 
 MAX_DEPTH = 5  # of functions that read options
-_DEFINES = (ast.Import, ast.ImportFrom, ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 # What runs the one function that it is given, with options as its arguments.
 _COMMAND_LINES = frozenset({"fire.Fire", "fire.core.Fire", "typer.run", "absl.app.run", "tyro.cli"})
 # What of a parser of options takes options as well: docs.python.org/3/library/argparse.html#other-utilities
@@ -65,7 +63,7 @@ def _goes_on(
 
 
 def _is_work(statement: ast.stmt, scope: Scope, works: Collection[ast.AST], program: Program) -> bool:
-    if isinstance(statement, _DEFINES):
+    if isinstance(statement, ONLY_BINDS):
         return statement in works
     return any(n in works or not _only_sets_up(n, scope, program, 0) for n in _calls(statement))
 

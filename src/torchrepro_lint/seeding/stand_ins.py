@@ -15,13 +15,13 @@ from functools import cache
 from itertools import pairwise
 
 from torchrepro_lint import catalogue
+from torchrepro_lint.dataflow import Program
 from torchrepro_lint.dataflow.abstract_values import Origin, Result
 from torchrepro_lint.dataflow.conditions import conditions, contradict, known
 from torchrepro_lint.dataflow.edges import Edges
 from torchrepro_lint.dataflow.follow import Follow, Policy
 from torchrepro_lint.dataflow.frames import Frame
 from torchrepro_lint.dataflow.options import Options
-from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.dataflow.use import ESCAPED, STOP, Sink, Step, Steps, Use
 from torchrepro_lint.index import Scope, last_name
 from torchrepro_lint.rng.draws import Draw
@@ -221,15 +221,9 @@ def _makes_model(origin: Origin, program: Program) -> bool:
         case Result(callee=Scope(kind="class") as owner):
             return program.names.method(owner, "forward") is not None
         case Result(callee=str() as name):
-            package = name.partition(".")[0]
-            return package in ("torch", "torchvision") or package not in _others()
+            package, transparent = name.partition(".")[0], catalogue.table("callables")["transparent"]["packages"]
+            return package in ("torch", "torchvision") or package not in ("builtins", *transparent)
     return False
-
-
-@cache
-def _others() -> frozenset[str]:
-    """Packages of which it is known that they build no models."""
-    return frozenset({"builtins", *catalogue.table("callables")["transparent"]["packages"]})
 
 
 @cache

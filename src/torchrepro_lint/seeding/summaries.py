@@ -11,20 +11,20 @@ import ast
 from dataclasses import dataclass, field
 from typing import NamedTuple, TypeAlias
 
+from torchrepro_lint.dataflow import Program, remembered
 from torchrepro_lint.dataflow.dynamic_lookup import picked
 from torchrepro_lint.dataflow.frames import Frame
-from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.dataflow.reached import reached
-from torchrepro_lint.dataflow.store import remembered
 from torchrepro_lint.index import Scope, last_name
 from torchrepro_lint.project.configured import is_named
 from torchrepro_lint.rng.draws import draw_of, may_draw
 from torchrepro_lint.seeding.callees import EXITS, Callees, is_parameter, runs_only_what_it_is_given
+from torchrepro_lint.seeding.discarded import is_besides
 from torchrepro_lint.seeding.imports import Imports
 from torchrepro_lint.seeding.run_by import IMPORTS, Run, commands, run_by, wrappers
 from torchrepro_lint.seeding.seeding import LOADS, TRAINS, Link
 from torchrepro_lint.seeding.terms import NOTHING, Term, TermBuilder
-from torchrepro_lint.seeding.transfer import is_besides, kind_of, may_seed, seeds
+from torchrepro_lint.seeding.transfer import kind_of, may_seed, seeds
 from torchrepro_lint.tracking import Memo, Rests
 
 MAX_DEPTH = 30  # calls within calls

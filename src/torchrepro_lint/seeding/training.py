@@ -6,8 +6,7 @@ from __future__ import annotations
 import ast
 
 from torchrepro_lint import catalogue
-from torchrepro_lint.dataflow.program import Program
-from torchrepro_lint.dataflow.store import remembered
+from torchrepro_lint.dataflow import Program, remembered
 from torchrepro_lint.index import ModuleFacts, Scope
 from torchrepro_lint.project import roles
 from torchrepro_lint.project.contents import is_test
@@ -91,8 +90,8 @@ def only_evaluates(facts: ModuleFacts, program: Program) -> bool:
     own = facts.source.path
     if is_test(facts) or is_named_otherwise(facts, program):
         return True
-    loaded = (program.load(str(path)) for path in (own, *sorted(program.project.users([own]))))
-    starts = [f for f in loaded if f is not None and entries(f, program.project)]
+    loaded = program.loaded((own, *sorted(program.project.users([own]))))
+    starts = [f for f in loaded if entries(f, program.project)]
     found = [(uses_model(f, program), trains_nothing(f, program)) for f in starts[:MAX_PROGRAMS]]
     return any(uses for uses, _ in found) and all(trains_not for _, trains_not in found)
 

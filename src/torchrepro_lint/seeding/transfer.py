@@ -4,37 +4,39 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from functools import cache
 
 from torchrepro_lint import catalogue
+from torchrepro_lint.dataflow import Program
 from torchrepro_lint.dataflow.conditions import conditions, known
-from torchrepro_lint.dataflow.enclosing import ancestors
 from torchrepro_lint.dataflow.frames import Frame
 from torchrepro_lint.dataflow.options import Options
-from torchrepro_lint.dataflow.program import Program
-from torchrepro_lint.dataflow.reaching_definitions import reads
-from torchrepro_lint.dataflow.store import remembered
 from torchrepro_lint.index import Scope, last_name
-from torchrepro_lint.project.declarations import attribute_of, flags_of
 from torchrepro_lint.project.versions import may_be
-from torchrepro_lint.rng import FAMILIES, states
-from torchrepro_lint.rng.draws import Draw, Seeder, draw_of, factor, is_seeder, seeder_methods, seeder_of
+from torchrepro_lint.rng import FAMILIES
+from torchrepro_lint.rng.draws import (
+    PUT,
+    TAKEN,
+    Draw,
+    Seeder,
+    draw_of,
+    factor,
+    is_seeder,
+    is_taken,
+    seeder_methods,
+    seeder_of,
+)
 from torchrepro_lint.rng.generators import is_own
 from torchrepro_lint.rng.predicates import training_mode
-from torchrepro_lint.rng.seed_options import SEED_NAME
-from torchrepro_lint.seeding.discarded import is_measured, is_never_read, is_on_meta, is_only_described
-from torchrepro_lint.seeding.loaded_over import are_loaded_over
+from torchrepro_lint.seeding.discarded import SEEDS_BY_NAME, are_lost, is_besides, is_measured
 from torchrepro_lint.seeding.seeding import MAYBE, SEEDED, UNSEEDED, Late, Link, Seeding, SeedMet, Witness
 from torchrepro_lint.seeding.stand_ins import purpose
 from torchrepro_lint.seeding.state import Family, State, put_back, seeded, taken, telling
 
-_SEEDS_BY_NAME = r"(?i)seed|determinis|reproduc"
-_NUMBERS = frozenset({"randint", "randrange", "getrandbits", "random_integers", "integers"})
 _READS = ("get_", "is_", "has_", "add_", "to_", "initial_", "print", "log", "manual_seed")
 _OWN_GENERATORS = r"(?i)(?:^|_|\.)(?:envs?|environment|\w*_space|rng|np_random|generator)$"  # with seeds of their own
-_PLAIN = (ast.Assign, ast.Expr, ast.Assert, ast.Delete)
 _KNOWN = ("torch", "numpy", "random", "builtins", "imgaug")  # packages of which the catalogue has every seeder
 
 
@@ -122,12 +124,12 @@ class Effects:
             return None
         if name in self.program.project.seed_functions:
             return self.seed(Seeder(FAMILIES, call, scope, None, "constant"), state, frame)
-        if name in states.TAKEN:
-            return state if self.paused else taken(state, states.TAKEN[name])
+        if name in TAKEN:
+            return state if self.paused else taken(state, TAKEN[name])
         seeder = seeder_of(self.program, name, call, scope)
         if seeder is not None:
-            if name in states.PUT and seeder.seed is not None and states.is_taken(seeder.seed, scope, self.program):
-                return state if self.paused else put_back(state, states.PUT[name])
+            if name in PUT and seeder.seed is not None and is_taken(seeder.seed, scope, self.program):
+                return state if self.paused else put_back(state, PUT[name])
             return self.seed(seeder, state, frame)
         draw = draw_of(self.program, name, call, scope)
         if draw is not None:
@@ -207,7 +209,7 @@ class Effects:
             return state
         kind = "in workers" if may_be_in_workers else kind_of(draw, self.program)
         chain = (*self.chain, Link(draw.node, draw.scope))
-        if is_measured(chain) or (kind == "init" and self._is_lost(chain)):
+        if is_measured(chain) or (kind == "init" and are_lost(chain, self.program)):
             self.depending += 1
             return state
         if kind == "sample":
@@ -283,17 +285,12 @@ class Effects:
         """Whether no draw could be named here in place of this one, since it is in doubt that the program comes by."""
         return self.doubts > 0 and (named.is_telling or self.rare > 0)
 
-    def _is_lost(self, chain: Sequence[Link]) -> bool:
-        """Whether nothing is computed with the weights that are drawn at the end of these calls, or none are."""
-        overwritten = are_loaded_over(chain, self.program)
-        return overwritten or is_only_described(chain, self.program) or is_on_meta(chain, self.program)
-
 
 def seeds(program: Program, name: str | None, call: ast.Call, scope: Scope) -> bool:
     """Whether a call of the external `name`, or of an unknown object, seeds, or is believed to for its name, or takes
     a state, which may be put back."""
     return (
-        name in states.TAKEN
+        name in TAKEN
         or name in program.project.seed_functions
         or seeder_of(program, name, call, scope) is not None
         or (_may_seed(program, name, call, scope) and draw_of(program, name, call, scope) is None)
@@ -302,7 +299,7 @@ def seeds(program: Program, name: str | None, call: ast.Call, scope: Scope) -> b
 
 def may_seed(program: Program, name: str | None, written: str) -> bool:
     """Whether a call of the external `name`, which is `written` so, may be one that `seeds`."""
-    if name in states.TAKEN or name in program.project.seed_functions:
+    if name in TAKEN or name in program.project.seed_functions:
         return True
     return is_seeder(name) or _sounds_like_a_seed(name, written) or (name is None and written in seeder_methods())
 
@@ -332,7 +329,7 @@ def _sounds_like_a_seed(name: str | None, written: str) -> bool:
         return True
     last = name.rpartition(".")[2] if name else written
     is_known = name is not None and name.partition(".")[0] in _KNOWN
-    return not is_known and bool(re.search(_SEEDS_BY_NAME, last)) and not last.startswith(_READS)
+    return not is_known and bool(re.search(SEEDS_BY_NAME, last)) and not last.startswith(_READS)
 
 
 def _is_asserted(seed: ast.expr, seeder: Seeder) -> bool:
@@ -362,110 +359,3 @@ def _fills_weights(draw: Draw) -> bool:
     if isinstance(filled, ast.Attribute) and filled.attr == "data":
         filled = filled.value
     return isinstance(filled, ast.Attribute) and filled.attr in ("weight", "bias")
-
-
-@remembered
-def is_besides(draw: Draw, program: Program) -> bool:
-    """`args.seed = random.randint(...)` picks a seed, it is not drawn after one; a port, an address or the name of a
-    run is no result, and runs that share it get into each other's way. Nor are the colours of a plot, or what a kernel
-    is only tried out with."""
-    if _is_in_address(draw, program) or _is_given_as_seed(draw) or _is_tried_out(draw, program):
-        return True
-    if is_never_read(draw, program) or _spells_a_name(draw):
-        return True
-    statement = draw.scope.facts.statement(draw.node)
-    targets = statement.targets if isinstance(statement, ast.Assign) else []
-    ordered = draw.node.args[:1] if draw.kind == "order" and not targets else []  # `random.shuffle(colors)`
-    written = [_name_of(t).lower() for t in (*targets, *ordered)]
-    is_number = draw.what.rpartition(".")[2] in _NUMBERS  # no name of what is computed with: `run_name = randint(0, 9)`
-    found = next(filter(_is_label, written), "")
-    found = found or next((n for n in written if is_number and n.rpartition("_")[2] == "name"), "")
-    found = found or _seed_with_default(draw)
-    return program.by_name(bool(found), "that what is drawn is a seed or a label", draw.scope, found)
-
-
-def _spells_a_name(draw: Draw) -> bool:
-    """`"".join(random.choice(string.ascii_letters) for _ in range(6))`: letters of both cases are no data."""
-    function = draw.scope.function
-    holders = list(ancestors(draw.node, draw.scope))
-    joins = any(isinstance(holder, ast.Call) and last_name(holder.func) == "join" for holder in holders)
-    spelt = function.node if function.kind == "function" else draw.scope.facts.statement(draw.node)
-    return joins and any(isinstance(n, ast.expr) and last_name(n) == "ascii_letters" for n in ast.walk(spelt))
-
-
-def _seed_with_default(draw: Draw) -> str:
-    """The option whose default is drawn, where it is the seed."""
-    match draw.scope.facts.parents.get(draw.node):
-        case ast.keyword(arg="default") as default:
-            declared = draw.scope.facts.parents[default]
-            texts = map(attribute_of, flags_of(declared)) if isinstance(declared, ast.Call) else ()
-            return next((text for text in texts if SEED_NAME.fullmatch(text) or _is_label(text)), "")
-    return ""
-
-
-def _is_label(name: str) -> bool:
-    labels = catalogue.table("generators")["labels"]
-    is_of_run = name.endswith(tuple(labels["of_runs"]))
-    last = name.rpartition("_")[2]
-    return is_of_run or "seed" in name or last in labels["never_data"] or last in labels["of_plots"]
-
-
-def _name_of(target: ast.expr) -> str:
-    """`port`, `args.port`, `os.environ["MASTER_PORT"]`."""
-    if isinstance(target, ast.Subscript) and isinstance(target.slice, ast.Constant):
-        return str(target.slice.value)
-    return last_name(target)
-
-
-def _is_in_address(draw: Draw, program: Program) -> bool:
-    """`f"tcp://localhost:{random.randint(10000, 20000)}"`, however the text is put together."""
-    whole: ast.AST = draw.node
-    for outer in draw.scope.facts.ancestors(draw.node):
-        if not (isinstance(outer, ast.JoinedStr | ast.BinOp | ast.FormattedValue) or _makes_text(outer)):
-            break
-        whole = outer
-    return whole is not draw.node and _holds_address(whole, program)
-
-
-@remembered
-def _holds_address(text: ast.AST, program: Program) -> bool:  # noqa: ARG001
-    return any(isinstance(n, ast.Constant) and isinstance(n.value, str) and "://" in n.value for n in ast.walk(text))
-
-
-def _is_tried_out(draw: Draw, program: Program) -> bool:
-    """`try: kernel(torch.randn(3)) except RuntimeError: HAS_KERNEL = False` at the top of a module: something is called
-    with it there, and what the body makes is read nowhere else."""
-    facts, scope = draw.scope.facts, draw.scope
-    if scope.kind != "module" or draw.kind != "sample":
-        return False
-    trying = next((a for a in facts.ancestors(draw.node) if isinstance(a, ast.Try)), None)
-    if trying is None or facts.statement(draw.node) not in trying.body:
-        return False
-    used = _made_to_try(trying, scope, program)
-    return used is not None and any(isinstance(facts.parents.get(node), ast.Call) for node in (draw.node, *used))
-
-
-@remembered
-def _made_to_try(trying: ast.Try, scope: Scope, program: Program) -> Sequence[ast.expr] | None:  # noqa: ARG001
-    """Where a `try` that is a trial and nothing else reads the names that it binds, which nothing else does."""
-    handled = [statement for handler in trying.handlers for statement in handler.body]
-    if not handled or not all(isinstance(s, ast.Assign) and isinstance(s.value, ast.Constant) for s in handled):
-        return None
-    if not all(isinstance(s, _PLAIN) for s in trying.body):
-        return None
-    names = {n.id for s in trying.body for n in ast.walk(s) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
-    used = [site.node for name in names for site in reads(name, scope)]
-    return used if all(trying in scope.facts.ancestors(node) for node in used) else None
-
-
-def _is_given_as_seed(draw: Draw) -> bool:
-    """`set_seed(random.randint(0, 99))`."""
-    outer = draw.scope.facts.parents.get(draw.node)
-    return isinstance(outer, ast.Call) and bool(re.search(_SEEDS_BY_NAME, last_name(outer.func)))
-
-
-def _makes_text(node: ast.AST) -> bool:
-    match node:
-        case ast.Call(func=ast.Name(id="str")) | ast.Call(func=ast.Attribute(attr="format")):
-            return True
-    return False

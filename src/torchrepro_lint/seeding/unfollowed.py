@@ -11,10 +11,8 @@ import sys
 from collections.abc import Collection, Iterable
 
 from torchrepro_lint import catalogue
+from torchrepro_lint.dataflow import Program, remembered, start_of
 from torchrepro_lint.dataflow.abstract_values import Constant, Display, Result
-from torchrepro_lint.dataflow.program import Program
-from torchrepro_lint.dataflow.sites import start_of
-from torchrepro_lint.dataflow.store import remembered
 from torchrepro_lint.index import ModuleFacts, Scope, last_name
 from torchrepro_lint.project.contents import called_in, is_test
 from torchrepro_lint.rng.updates import is_on_optimizer
@@ -38,8 +36,8 @@ def never_seeds(program: Program) -> bool:
     found = [text.containing(sign) for sign in _SIGNS] + [text.mentioning(name) for name in names]
     if any(paths is None for paths in found):
         return False
-    files = (program.load(str(path)) for path in sorted({path for paths in found for path in paths or ()}))
-    return not any(_seeds(facts, program) for facts in files if facts is not None and not is_test(facts))
+    files = program.loaded(sorted({path for paths in found for path in paths or ()}))
+    return not any(_seeds(facts, program) for facts in files if not is_test(facts))
 
 
 def _seeds(facts: ModuleFacts, program: Program) -> bool:

@@ -7,8 +7,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from torchrepro_lint import catalogue
-from torchrepro_lint.dataflow.program import Program
-from torchrepro_lint.dataflow.sites import Site
+from torchrepro_lint.dataflow import Program, Site
 from torchrepro_lint.index import Scope
 from torchrepro_lint.rng import FAMILIES
 from torchrepro_lint.rng.draws import draw_of

@@ -1,13 +1,19 @@
-"""Whether a program runs on a GPU where there is one: by what its files say of devices, frameworks and launchers."""
+"""What the programs are that run the code of a file: whether they go to a GPU where there is one, and whether they only
+evaluate, in a project in which others train.
+
+Goes by imports and by words in the text: what files say of devices, frameworks and launchers, and of training. No
+gradient flows in what neither a training program nor anything that one imports can reach. Where it cannot be told, the
+file may be trained, on a GPU.
+"""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from pathlib import Path
 
+from torchrepro_lint.dataflow import Program, remembered, remembered_of_texts
 from torchrepro_lint.dataflow.conditions import conditions
-from torchrepro_lint.dataflow.program import Program
-from torchrepro_lint.dataflow.store import remembered
 from torchrepro_lint.index import ModuleFacts
 from torchrepro_lint.kernels.environment import sets
 from torchrepro_lint.project.entries import files_of_programs
@@ -17,6 +23,10 @@ _GPU = re.compile(r"(?i)cuda|accelerat|gpu")
 _BY_THEMSELVES = re.compile(r"(?:pytorch_)?lightning\b|\btransformers\b|deepspeed|fastai|colossalai|LOCAL_RANK")
 _MOVES = re.compile(r"(?i)cudnn|device|\.to\(|\.type\(|default_tensor_type")
 _WORDS = ("cuda", "CUDA", "gpu", "GPU", "accelerat", "lightning", "transformers", "deepspeed", "LOCAL_RANK")
+MAX_PROGRAMS = 64
+_TRAINS_BY_WORD = re.compile(rb"\.backward\(|autograd\.grad\b|zero_grad\(|training_step|train_step|\.fit\(|Trainer\b")
+_LOOPS = (".backward(", "zero_grad(", ".fit(")  # of scripts without a guard, too
+_BY_NAME = ("import_module", "__import__", "instantiate")  # what these reach is in no import
 
 
 def uses_gpu(files: Iterable[ModuleFacts], program: Program) -> bool:
@@ -53,8 +63,7 @@ def stays_on_cpu(facts: ModuleFacts, program: Program) -> bool:
     nothing moves their tensors to a GPU. Of code that no program in sight runs, nobody knows."""
     if goes_to_gpu(facts, program):
         return False
-    files = [program.load(str(path)) for path in sorted(files_of_programs(facts, program.project))]
-    known = [file for file in files if file is not None]
+    known = list(program.loaded(sorted(files_of_programs(facts, program.project))))
     return any(_trains(file) for file in known) and not any(_MOVES.search(file.source.text) for file in known)
 
 
@@ -62,3 +71,34 @@ def _trains(facts: ModuleFacts) -> bool:
     """Whether a backward pass is run by the program that a file is, and not only by who calls its functions."""
     calls = facts.calls.get("backward", ())
     return bool(calls) and (facts.guard is not None or any(scope.kind == "module" for _, scope in calls))
+
+
+# -- training ---------------------------------------------------------------------------------------------------------
+def only_evaluated(path: Path, program: Program) -> bool:
+    """Whether programs use the file `path`, and none of them trains or imports what does."""
+    return path in _only_evaluated(program)
+
+
+def imports_by_name(program: Program) -> bool:
+    """Whether the project may import modules, or make objects, by names that only exist at run time."""
+    return any(program.project.text.containing(word) for word in _BY_NAME)
+
+
+@remembered_of_texts
+def _only_evaluated(program: Program) -> frozenset[Path]:
+    """The files that evaluating programs import, without those that a training one reaches, too."""
+    starts = program.project.text.containing("__main__") or ()
+    if len(starts) > MAX_PROGRAMS or imports_by_name(program):
+        return frozenset()
+    evaluated: set[Path] = set()
+    trained: set[Path] = set()
+    for start in starts:
+        reached = program.project.reachable(start)
+        if any(program.project.text.has(file, _TRAINS_BY_WORD) for file in reached):
+            trained |= reached
+        else:
+            evaluated |= reached - {start}
+    loops = [path for word in _LOOPS for path in program.project.text.containing(word) or ()] if evaluated else []
+    if not loops:
+        return frozenset()  # a library's models: somebody else trains them
+    return frozenset(evaluated.difference(trained, *(program.project.reachable(path) for path in loops)))

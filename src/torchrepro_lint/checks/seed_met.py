@@ -1,0 +1,174 @@
+"""The fixes of TRP101 at a call that seeds: seeds of other generators below one that does in any case, with the seed
+that it is given; or another default for the option that decides whether it does, where by default it does not.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from torchrepro_lint.checks import seed_calls
+from torchrepro_lint.checks.draft import Fix
+from torchrepro_lint.checks.seed_doubts import is_for_something_else, warns
+from torchrepro_lint.dataflow import Program
+from torchrepro_lint.dataflow.binding import keyword_value
+from torchrepro_lint.dataflow.conditions import conditions
+from torchrepro_lint.dataflow.execution_count import times
+from torchrepro_lint.index import ModuleFacts, Scope, last_name
+from torchrepro_lint.model import Edit
+from torchrepro_lint.project.declarations import constant, declarations, declared_options, takes_integers
+from torchrepro_lint.rng.seed_options import is_seed
+from torchrepro_lint.rng.usual_seed import usual_seed
+from torchrepro_lint.seeding.seeding import SEEDED, Seeding, SeedMet
+from torchrepro_lint.seeding.unseeded import Unseeded
+from torchrepro_lint.syntax import insert_after, replace, with_argument
+
+_NAMES = frozenset(".".join(call) for call in seed_calls.SEED_CALLS.values())
+_SEEDS = re.compile(r"seed|random|rng|reprod|determin|init|set_?up", re.IGNORECASE)
+_TOLD = re.compile(r"(\bdefault(?:s to|:|=| is)?\s*)(?:-1|None)\b", re.IGNORECASE)
+
+
+def beside(program: Program, seeding: Seeding, found: Unseeded) -> Fix | None:
+    """Below a call that seeds another generator in any case, before all draws, with the seed that it is given."""
+    first = min((w.number for w in found.draws.values() if w.process is None), default=0)
+    for met in seeding.met:
+        function = met.scope.function
+        is_near = (
+            met.scope.facts is seeding.entry.facts or _SEEDS.search(function.name) or seed_calls.leads(function, found)
+        )
+        is_sure = met.process is None and met.sure and met.level == SEEDED and met.number < first
+        is_sure = is_sure and not seed_calls.may_be_left_out(program, met)
+        if is_sure and is_near and not seed_calls.is_for_own_draws(program, seeding, found, function):
+            edits = seeds_below(program, met, seed_calls.families_of(program, seeding, found, None))
+            if edits and times(program, met.scope) != "often":
+                return Fix(edits, is_for_something_else(met, program))
+    return None
+
+
+def seeds_below(program: Program, met: SeedMet, families: Sequence[str]) -> tuple[Edit, ...]:
+    """Seeds of other generators below a call that seeds, where what it is given can be worked out again."""
+    facts = met.scope.facts
+    statement, seed = _last_of_seeds(facts, facts.statement(met.node)), _copied_seed(program, met)
+    if seed is None or not families:
+        return ()
+    lines, edits = seed_calls.seed_calls(met.scope, statement, families, seed)
+    return (*edits, insert_after(facts, statement, *lines))
+
+
+def _copied_seed(program: Program, met: SeedMet) -> str | None:
+    """The seed of a call that is a statement by itself, where it gives the same number when it is worked out again."""
+    seed = met.seeder.seed if met.seeder is not None else None
+    if seed is None or program.callee(met.node, met.scope) not in _NAMES:
+        return None
+    facts = met.scope.facts
+    is_alone = isinstance(facts.parents.get(met.node), ast.Expr) and met.scope.kind in ("module", "function")
+    is_number = not isinstance(seed, ast.Constant) or is_seed(seed)
+    is_pure = not any(isinstance(n, ast.Call | ast.NamedExpr | ast.Await) for n in ast.walk(seed))
+    return facts.text(seed) if is_alone and is_number and is_pure else None
+
+
+def _last_of_seeds(facts: ModuleFacts, statement: ast.stmt) -> ast.stmt:
+    """The last of the calls that seed in a row."""
+    block: list[ast.stmt] = getattr(facts.parents[statement], "body", [])
+    following = block[block.index(statement) + 1 :] if statement in block else []
+    for other in following:
+        match other:
+            case ast.Expr(value=ast.Call(func=ast.Attribute(attr=name))) if "seed" in name:
+                statement = other
+            case _:
+                break
+    return statement
+
+
+# -- options ----------------------------------------------------------------------------------------------------------
+class Declaration(NamedTuple):
+    """The call that declares an option, and its file."""
+
+    call: ast.Call
+    facts: ModuleFacts
+
+
+def option_that_is_off(seeding: Seeding, met: SeedMet) -> Declaration | None:
+    """The option that gives a call its seed, directly or through the calls that lead to it, where by default it is None
+    or negative, and no test but those of a seed decides whether the program comes by."""
+    sites = [*((step.node, step.scope) for step in met.chain), (met.node, met.scope)]
+    calls = [node for node, _ in sites if isinstance(node, ast.Call)]
+    passed = [value for call in calls for value in (*call.args, *(k.value for k in call.keywords))]
+    tests = [ast.unparse(c.test).lower() for node, scope in sites for c in conditions(node, scope)]
+    if any("seed" not in test and "__name__" not in test for test in tests):
+        return None
+    named = {last_name(a) for a in passed if isinstance(a, ast.Attribute | ast.Name)}
+    names = {name for name in named if "seed" in name.lower()}
+    declared = [d for name in sorted(names) for facts in seeding.visited for d in _off_by_default(name, facts)]
+    return declared[0] if len(declared) == 1 else None
+
+
+def negative_option(seeding: Seeding, name: str) -> Declaration | None:
+    """The one declaration of an option of a program that is a negative number by default."""
+    found = [
+        Declaration(call, facts)
+        for facts in seeding.visited
+        for call, _ in declarations(name, facts)
+        if any(k.arg == "default" and _is_negative(constant(k.value)) for k in call.keywords)
+    ]
+    return found[0] if len(found) == 1 else None
+
+
+def _is_negative(value: object) -> bool:
+    return type(value) is int and value < 0
+
+
+def with_default(option: Declaration, value: str, program: Program) -> tuple[Edit, ...]:
+    """Give an option another default, which its help may tell."""
+    call, facts = option
+    edits = [with_argument(facts, call, "default", value, program.project.style)]
+    told = keyword_value(call, "help")
+    if isinstance(told, ast.Constant):
+        text = facts.text(told)
+        new = _TOLD.sub(rf"\g<1>{value}", text)
+        edits += [replace(facts, told, new)] if new != text else []
+    return tuple(edits)
+
+
+def _off_by_default(name: str, facts: ModuleFacts) -> list[Declaration]:
+    option = declared_options(facts).get(name)
+    if option is None or not (option.value is None or _is_negative(option.value)):
+        return []
+    return [Declaration(call, facts) for call in takes_integers(name, facts)]
+
+
+def switched_on(program: Program, seeding: Seeding, found: Unseeded, process: Scope | None = None) -> Fix | None:
+    """The default of the option without which the program, or what a process runs, does not seed, with the seeds that
+    are missing there."""
+    first = min((w.number for w in found.draws.values() if w.process is process), default=0)
+    met = [m for m in seeding.met if m.process is process and m.seeder is not None and m.number <= first]
+    for last in reversed(met):
+        option = option_that_is_off(seeding, last)
+        if option is None or times(program, last.scope) == "often":
+            continue
+        together = [m for m in met if m.scope is last.scope and m.seeder is not None]
+        done = {family for m in together if m.seeder is not None for family in m.seeder.families}
+        missing = [f for f in seed_calls.families_of(program, seeding, found, process) if f not in done]
+        added = seeds_below(program, last, missing)
+        is_enough = bool(added) or not missing or done.issuperset(found.draws)
+        number = str(usual_seed(option.facts, program) or int(_wants_more_than_none(last)))
+        edits = (*with_default(option, number, program), *added)
+        return Fix(edits, warns(last) or is_for_something_else(last, program)) if is_enough else None
+    return None
+
+
+def _wants_more_than_none(met: SeedMet) -> bool:
+    """Whether a test before a call that seeds, or one that leads to it, takes 0 for no seed: `if args.seed > 0:`,
+    `if args.seed:`."""
+    sites = ((met.node, met.scope), *((step.node, step.scope) for step in met.chain))
+    tests = (c.test for node, scope in sites for c in conditions(node, scope) if c.holds)
+    return any(isinstance(t, ast.Name | ast.Attribute | ast.Subscript) or _is_positive(t) for t in tests)
+
+
+def _is_positive(test: ast.expr) -> bool:
+    match test:
+        case ast.Compare(ops=[ast.Gt() | ast.NotEq()], comparators=[ast.Constant(value=0)]):
+            return True
+    return False
