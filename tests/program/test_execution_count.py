@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 from small_project import SmallProject
 
-from torchrepro_lint.dataflow.call_graph import MAX_IMPORTERS
 from torchrepro_lint.dataflow.execution_count import runs_in_each_pass, times
 
 
@@ -48,7 +47,7 @@ def test_a_function_runs_as_often_as_the_one_that_calls_it(caller: str, expected
 def test_where_callers_are_too_many_to_search_those_of_its_own_file_count(
     called: str, imported: str, expected: str, tmp_path: Path
 ) -> None:
-    files = {f"other_{i}.py": "def train():\n    pass\n" for i in range(MAX_IMPORTERS + 1)}
+    files = {f"other_{i}.py": "def train():\n    pass\n" for i in range(61)}
     files |= {"mlp.py": f"def train():\n    op()\n{called}\n", "sweep.py": f"{imported}\ntrain()\n"}
     project = SmallProject(tmp_path, files)
     _, scope = project.call("op", "mlp.py")

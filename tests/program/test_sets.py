@@ -49,6 +49,11 @@ SURE = [
     "x = {}\nfor line in y:\n    x.setdefault(line[0], set()).add(line.strip())",
     "from collections import defaultdict\nx = defaultdict(set)\nfor line in y:\n    x[line[0]].add(line.strip())",
     "x = {'word': set()}\nfor line in y:\n    x['word'].add(line.strip())",
+    "d = {}\nfor line in y:\n    d[line.strip()] = 1\nx = set(d)",
+    "d = []\nfor line in y:\n    d.append(line.strip())\nx = set(d)",
+    "from collections import Counter\nd = Counter()\nfor line in y:\n    d.update(line.split())\nx = set(d.keys())",
+    "d = {}\nfor i, line in enumerate(y):\n    d[i] = line.strip()\nx = set(d.values())",
+    "d = {}\nfor line in y:\n    d.setdefault(len(line), []).append(line.strip())\nx = set(d[4])",
 ]
 
 
@@ -57,14 +62,15 @@ def test_a_set_that_surely_holds_text(text: str, tmp_path: Path) -> None:
     assert evidence(tmp_path, text) == [Evidence.SURE]
 
 
-@pytest.mark.parametrize(
-    "text", ["x = set(words)", "x = set(zip(words, range(9)))", "x = {row['name'] for row in y}", "x = set(d.keys())"]
-)
+@pytest.mark.parametrize("text", ["x = set(words)", "x = set(zip(words, range(9)))", "x = {row['name'] for row in y}"])
 def test_text_by_its_name(text: str, tmp_path: Path) -> None:
     assert evidence(tmp_path, text) == [Evidence.NAME]
 
 
 NO_TEXT = [
+    "x = set(d.keys())",
+    "d = {}\nfor i in range(9):\n    d[i] = str(i)\nx = set(d)",
+    "d = []\nfor i, line in enumerate(y):\n    d.append(i)\n    d.append(line.strip())\nx = set(d)",
     "x = {1, 2}",
     "x = set(range(3))",
     "x = set(labels)",

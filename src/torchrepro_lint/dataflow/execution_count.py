@@ -91,7 +91,12 @@ def _times(function: Scope, further: int, program: Program) -> Times:
     if callers:  # of which several may be in one program
         worst = {_times(where.function, further - 1, program) for _, where in callers}
         is_one_of_two = len(callers) == 2 and are_exclusive(*callers)
-        together = len({where.facts for _, where in callers}) < len(callers) and not is_one_of_two
+        on_import = any(
+            where.function.kind == "module" and where.facts is function.facts and not where.facts.in_guard(call)
+            for call, where in callers
+        )  # then who imports the file to call the function has it called once more
+        is_in_one_file = len({where.facts for _, where in callers}) < len(callers)
+        together = (is_in_one_file and not is_one_of_two) or (on_import and len(callers) > 1)
         return "often" if "often" in worst else "unknown" if together or "unknown" in worst else "once"
     name = function.own_name
     handed_over = not _handed_to(function, program).isdisjoint(_RUNS_IT_ONCE)
