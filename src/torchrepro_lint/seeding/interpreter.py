@@ -317,6 +317,13 @@ class _Interpreter:
                 state = self._function(function, None, frame, state, owner)
         return state
 
+    def _run_one_of(self, runs: Sequence[Run], call: ast.Call, state: State, scope: Scope, frame: Frame) -> State:
+        """The same method of one of several objects, of which it is not known which is used."""
+        if len(runs) < 2:
+            return self._run_each(runs, call, state, scope, frame)
+        with self.effects.in_doubt():
+            return either([self._run_each((run,), call, state, scope, frame) for run in runs])
+
     def _targets(self, call: ast.Call, scope: Scope, frame: Frame) -> tuple[str | Scope, ...]:
         handed = self._handed(call.func, scope, frame)
         if handed is not None:
@@ -439,11 +446,11 @@ class _Interpreter:
             loader = Call(call, scope, name, self.program)
             with self.effects.in_worker(False):
                 for given in ("sampler", "batch_sampler"):
-                    state = self._run_each(self._methods_of(loader, given, "__iter__"), call, state, scope, frame)
+                    state = self._run_one_of(self._methods_of(loader, given, "__iter__"), call, state, scope, frame)
             drawn = self.effects.drawn_in_workers
             with self.effects.in_worker(self._has_workers(loader, frame)):
                 for method in ("__getitem__", "__iter__"):
-                    state = self._run_each(self._methods_of(loader, "dataset", method), call, state, scope, frame)
+                    state = self._run_one_of(self._methods_of(loader, "dataset", method), call, state, scope, frame)
                 state = self._drawn_by_items(call, state, scope)
             return self.effects.seed_workers(call, scope, state) if self.effects.drawn_in_workers > drawn else state
         if ".transforms." in name:

@@ -74,6 +74,11 @@ class Witness(NamedTuple):
         """Whether it may be named as what the program draws: it runs, or is one of several of which one runs."""
         return self.sure or (self.one_case and not self.rare)
 
+    @property
+    def is_for_items(self) -> bool:
+        """Whether it is drawn where a data set makes one of its items."""
+        return any(step.scope.function.own_name == "__getitem__" for step in self.chain)
+
 
 class Late(NamedTuple):
     """A family that is seeded after it was drawn from. `chain` has the calls that lead to the seed, outermost first."""
@@ -294,7 +299,7 @@ class Seeding:
         if own is not None and own.draw.kind == "stand-in" and any(family in s.families for s in self.seeders):
             own = None  # the seed makes up for it
         if own is not None and own.process is None:
-            return own, own.sure
+            return own, own.sure and (self.trains or not own.is_for_items)  # the item may not depend on it
         if behind_option is not None:
             return behind_option, False
         if own is not None:
@@ -313,17 +318,21 @@ class Seeding:
         return late if has_say else None
 
     def _matters(self, family: str) -> bool:
-        """A program that trains uses all it draws. One that loads a model samples from it, with numbers of any family.
-        Any other is looked at only when it shuffles or splits data: a random input to try a model out is no result,
-        and numpy's numbers may be the colours of a plot. Nor is what a trial draws."""
+        """A program that trains uses all it draws. One that loads a model samples from it, with numbers of any family,
+        or shows it items of a data set, which draws them. Any other is looked at only when it shuffles or splits data:
+        a random input to try a model out is no result, and numpy's numbers may be the colours of a plot. Nor is what a
+        trial draws."""
         kinds = self.kinds.get(family, set())
         if self.is_trial:
             return False
         if self.trains:
             return bool(kinds)
-        if self.loads_weights and "sample" in self.kinds.get("torch", ()):
-            first = self.unseeded.get(family) or self.maybe.get(family)
-            return bool(kinds & {"sample", "order"}) and (family == "torch" or (first is not None and first.sure))
+        first = self.unseeded.get(family) or self.maybe.get(family)
+        if self.loads_weights and first is not None:
+            if "sample" in self.kinds.get("torch", ()):
+                return bool(kinds & {"sample", "order"}) and (family == "torch" or first.sure)
+            if first.sure and first.is_for_items:
+                return True
         return family != "torch" and "order" in kinds
 
 
