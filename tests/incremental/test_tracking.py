@@ -78,6 +78,9 @@ SAME = [
     ("x = 1\n", "# why\nx = 1  # because\n\n"),
     ("def f():\n    return '#1'\n", "def f():\n\n    # of it\n    return '#1'  # no\n"),
     ('x = """\n# in\n\n"""\n', '# out\nx = """\n# in\n\n"""\n'),
+    ('x = 1\n  \n\f\ny = """\n"""\n', 'x = 1  \ny = """\n""" \t\n'),
+    ("x = [\n    1,\n]\n", "x = [  # of numbers\n    1,\n    # the last one\n]"),
+    ("x = 1 + \\\n    2\n", "# a sum\n\nx = 1 + \\\n    2  # of two\n"),
 ]
 OTHER = [
     ("x = 1\n", "x = 2\n"),
@@ -85,6 +88,14 @@ OTHER = [
     ('x = """\n# a\n"""\n', 'x = """\n# b\n"""\n'),
     ('x = """\n\n"""\n', 'x = """\n"""\n'),
     ("x = 1 \\\n\n-1\n", "x = 1 \\\n-1\n"),
+    ("x = 1 \\\n  \n-1\n", "x = 1 \\\n-1\n"),
+    ("x = 1 \\\n# a\n-1\n", "x = 1 \\\n-1\n"),
+    ("x = 1 \\ \n-1\n", "x = 1 \\\n-1\n"),  # an error
+    ("x = 1 \\ # a\n-1\n", "x = 1 \\\n-1\n"),
+    ('x = """\n"""\n', 'x = """ \n"""\n'),
+    ("x = 'a' 'b'\n", "x = 'b' 'a'\n"),
+    ("x = 'a', b\n", "x = b, 'a'\n"),
+    ("x = 1\n", " x = 1\n"),
     ("x = 1\n", "x =  1\n"),
     ("f'{d[\"#a\"]}'\n", "f'{d[\"#b\"]}'\n"),
     ('f"{d["#a"]}"\n', 'f"{d["#b"]}"\n'),
