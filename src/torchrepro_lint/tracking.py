@@ -8,7 +8,7 @@ meaning.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Hashable, Iterable, Iterator
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping
 from typing import Any, Generic, TypeAlias, TypeVar
 
 V = TypeVar("V")
@@ -33,10 +33,12 @@ class Tracker:
         self._many = 0  # and one of many
         self.answers: dict[Question, Any] = {}
         self.order: list[Question] = []  # by their bits
-        self._asked: dict[Question, tuple[int]] = {}  # which bit each has
+        self._asked: dict[Question, tuple[int, ...]] = {}  # which bit each has
         self._numbered: dict[Question, int] = {}  # those that have a bit before they are asked
-        self._sets: dict[int, int] = {}  # so that equal sets are kept once
+        self._sets: dict[int, int] = {}  # so that equal sets are kept once, and for good
         self._tuples: dict[tuple[int, ...], tuple[int, ...]] = {}
+        self._joined: dict[tuple[int, ...], tuple[int, ...]] = {}  # by the identities of what they are made of
+        self._bits: dict[int, int] = {}  # by the identity of a set of a few
         self.recall: Callable[[Question], list[Any] | None] = _nothing  # what an earlier run was answered, in a list
 
     def note(self, question: Question, answer: Any) -> None:
@@ -44,7 +46,8 @@ class Tracker:
         asked = self._asked.get(question)
         if asked is None:
             self.answers[question] = answer  # first, since a time limit may end the work at any point
-            asked = self._asked[question] = (self._number(question),)
+            alone = (self._number(question),)
+            asked = self._asked[question] = self._tuples.setdefault(alone, alone)
         self._parts[id(asked)] = asked
 
     def recalled(self, question: Question, form: Callable[[Any], V]) -> list[V] | None:
@@ -67,7 +70,8 @@ class Tracker:
         return self._asked[question][0]
 
     def rest_on(self, rests: Rests) -> None:
-        """Let the work at hand rest on a set of questions."""
+        """Let the work at hand rest on a set of questions, one that `end` has given where it is of a few: these are
+        kept, so that each has an identity of its own."""
         if isinstance(rests, int):
             self._many |= rests
         elif rests:
@@ -113,15 +117,26 @@ class Tracker:
         if not many and len(parts) <= 1:  # most work asks for one thing, or for nothing
             self._parts |= parts
             return next(iter(parts.values()), ())
-        few = set().union(*parts.values())
-        if many or len(few) > FEW:
-            many |= bits(few)
-            self._many |= many
-            return self._sets.setdefault(many, many)
-        found = tuple(sorted(few))
-        rests = self._tuples.setdefault(found, found)
+        rests = None if many else self._joined.get(tuple(parts))
+        if rests is None:
+            few = set[int]() if many else set[int]().union(*parts.values())
+            if many or len(few) > FEW:
+                many |= self._as_bits(parts)
+                self._many |= many
+                return self._sets.setdefault(many, many)
+            found = tuple(sorted(few))
+            rests = self._joined[tuple(parts)] = self._tuples.setdefault(found, found)
         self._parts[id(rests)] = rests
         return rests
+
+    def _as_bits(self, parts: Mapping[int, tuple[int, ...]]) -> int:
+        """Sets of a few as one of many."""
+        found = 0
+        for identity, part in parts.items():
+            if identity not in self._bits:
+                self._bits[identity] = bits(part)
+            found |= self._bits[identity]
+        return found
 
     def forget(self, outer: Outer) -> None:
         """End work of which another question keeps the answer."""
@@ -130,7 +145,7 @@ class Tracker:
     @property
     def current(self) -> int:
         """What the work at hand rests on."""
-        return self._many | bits(set().union(*self._parts.values()))
+        return self._many | self._as_bits(self._parts)
 
     def questions(self, rests: Rests) -> list[Question]:
         """The questions in a set."""
