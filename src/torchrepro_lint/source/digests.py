@@ -13,9 +13,9 @@ import sys
 from torchrepro_lint.reading import digest
 from torchrepro_lint.source.lexemes import COMMENT, STRING
 
-_APART = re.compile(rf"({STRING}|{COMMENT})")  # begins with one of three characters: the others are skipped fast
+_APART = rf"({STRING}|{COMMENT})"  # begins with one of three characters: the others are skipped fast
 # Behind a backslash an empty line ends the statement, and a blank is an error.
-_BEHIND_BACKSLASH = re.compile(r"\\(?:[ \t\f]+|\n[ \t\f]*)(?:\n|\Z)")
+_BEHIND_BACKSLASH = r"\\(?:[ \t\f]+|\n[ \t\f]*)(?:\n|\Z)"
 _F_STRING = rf"(?i)(?<!\w)(?:[ft]r?|r[ft])({STRING})"
 _REUSES_QUOTES = sys.version_info >= (3, 12)
 
@@ -25,11 +25,11 @@ def code_digest(text: str) -> str | None:
     cannot be told."""
     if "\r" in text or not _is_plain(text):
         return None
-    parts = _APART.split(text)
+    parts = re.split(_APART, text)
     apart = parts[1::2]
     parts[1::2] = ["" if part[0] == "#" else '"' for part in apart]
     code = "".join(parts)
-    if "\\" not in code or _BEHIND_BACKSLASH.search(code) is None:
+    if "\\" not in code or re.search(_BEHIND_BACKSLASH, code) is None:
         code = "\n".join(filter(None, map(_without_end, code.split("\n"))))
     strings = [part for part in apart if part[0] != "#"]
     return digest("\0".join([code, *strings]).encode(errors="surrogatepass"))
