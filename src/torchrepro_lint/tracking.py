@@ -8,7 +8,7 @@ meaning.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator
 from typing import Any, Generic, TypeAlias, TypeVar
 
 V = TypeVar("V")
@@ -38,7 +38,6 @@ class Tracker:
         self._sets: dict[int, int] = {}  # so that equal sets are kept once, and for good
         self._tuples: dict[tuple[int, ...], tuple[int, ...]] = {}
         self._joined: dict[tuple[int, ...], tuple[int, ...]] = {}  # by the identities of what they are made of
-        self._bits: dict[int, int] = {}  # by the identity of a set of a few
         self.recall: Callable[[Question], list[Any] | None] = _nothing  # what an earlier run was answered, in a list
 
     def note(self, question: Question, answer: Any) -> None:
@@ -119,24 +118,15 @@ class Tracker:
             return next(iter(parts.values()), ())
         rests = None if many else self._joined.get(tuple(parts))
         if rests is None:
-            few = set[int]() if many else set[int]().union(*parts.values())
+            few = set[int]().union(*parts.values())
             if many or len(few) > FEW:
-                many |= self._as_bits(parts)
+                many |= bits(few)
                 self._many |= many
                 return self._sets.setdefault(many, many)
             found = tuple(sorted(few))
             rests = self._joined[tuple(parts)] = self._tuples.setdefault(found, found)
         self._parts[id(rests)] = rests
         return rests
-
-    def _as_bits(self, parts: Mapping[int, tuple[int, ...]]) -> int:
-        """Sets of a few as one of many."""
-        found = 0
-        for identity, part in parts.items():
-            if identity not in self._bits:
-                self._bits[identity] = bits(part)
-            found |= self._bits[identity]
-        return found
 
     def forget(self, outer: Outer) -> None:
         """End work of which another question keeps the answer."""
@@ -145,7 +135,7 @@ class Tracker:
     @property
     def current(self) -> int:
         """What the work at hand rests on."""
-        return self._many | self._as_bits(self._parts)
+        return self._many | bits(set().union(*self._parts.values()))
 
     def questions(self, rests: Rests) -> list[Question]:
         """The questions in a set."""

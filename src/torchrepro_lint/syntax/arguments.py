@@ -47,27 +47,17 @@ def _laid_out(facts: ModuleFacts, call: ast.Call, name: str, value: str) -> Edit
     source, place = facts.source, facts.range(call)
     begin, end = source.offset(place.start), source.offset(place.end)
     before = source.text[begin:end]
-    known: dict[tuple[str, str, str], tuple[int, int, str] | None] = facts.with_arguments
-    key = before, name, value
-    if key not in known:
-        after = _written(facts, call, before, name)
-        known[key] = _difference(before, after.replace(_VALUE, value, 1)) if after is not None else None
-    found = known[key]
-    if found is None:
-        return _behind_last(facts, call, f"{name}={value}")
-    head, tail, text = found
-    return Edit(source.rel, Range(source.position(begin + head), source.position(end - tail)), text)
-
-
-def _written(facts: ModuleFacts, call: ast.Call, before: str, name: str) -> str | None:
-    """A call that is written as `before`, with an argument whose value is still to come; None where that cannot be
-    done."""
-    known: dict[tuple[str, str], str | None] = facts.with_arguments
+    known: dict[tuple[str, str], tuple[str, str, str] | None] = facts.with_arguments
     key = before, name
     if key not in known:
         after = _plainly(facts, call, before, name, _VALUE)
-        known[key] = _by_libcst(facts, before, name, _VALUE) if after is None else after
-    return known[key]
+        after = _by_libcst(facts, before, name, _VALUE) if after is None else after
+        known[key] = after.partition(_VALUE) if after is not None else None
+    around = known[key]
+    if around is None:
+        return _behind_last(facts, call, f"{name}={value}")
+    head, tail, text = _difference(before, f"{around[0]}{value}{around[2]}")
+    return Edit(source.rel, Range(source.position(begin + head), source.position(end - tail)), text)
 
 
 def _by_libcst(facts: ModuleFacts, before: str, name: str, value: str) -> str | None:
