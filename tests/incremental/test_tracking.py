@@ -176,3 +176,18 @@ def test_a_function_rests_on_nothing_that_its_caller_runs_besides(tmp_path: Path
     rests = asked(run, tmp_path / "one.py")
     assert ("code", str(tmp_path / "flips.py")) in rests
     assert ("code", str(tmp_path / "crops.py")) not in rests
+
+
+def test_a_function_does_not_rest_on_one_of_the_same_name_that_another_file_hands_over(tmp_path: Path) -> None:
+    program = (
+        "import torch\n\n\ndef train():\n    torch.manual_seed({seed})\n"
+        "    return torch.utils.data.DataLoader([], shuffle=True)\n\n\n"
+        "if __name__ == '__main__':\n    train()\n"
+    )
+    for seed, name in enumerate(("one", "other")):
+        (tmp_path / f"{name}.py").write_text(program.format(seed=seed))
+    (tmp_path / "launcher.py").write_text("from launching import launch\nfrom other import train\n\nlaunch(train)\n")
+    run = tracked(tmp_path)
+    code, other = ("code", str(tmp_path / "launcher.py")), ("code", str(tmp_path / "other.py"))
+    assert not {code, other} & set(asked(run, tmp_path / "one.py"))
+    assert {code, other} <= set(asked(run, tmp_path / "other.py"))
