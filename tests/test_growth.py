@@ -431,13 +431,13 @@ def test_calls_that_are_written_alike_are_changed_once(tmp_path: Path, monkeypat
 
 
 STEPS = {  # of a line with a finding, with its fix and its report; a harmless call takes 700
-    "init_seeds(7)": 1_450,
-    "torch.backends.cudnn.benchmark = True": 1_320,
-    "torch.rand(2, generator=torch.Generator())": 2_280,
-    "torch.manual_seed(int(time.time()))": 3_370,
-    "sampler = RandomSampler(ds)": 2_950,
-    "loader = DataLoader(ds, shuffle=True, num_workers=2)": 3_950,
-    "def warp(x, grid): return F.grid_sample(x, grid)": 3_350,
+    "init_seeds(7)": 1_400,
+    "torch.backends.cudnn.benchmark = True": 1_160,
+    "torch.rand(2, generator=torch.Generator())": 2_200,
+    "torch.manual_seed(int(time.time()))": 3_200,
+    "sampler = RandomSampler(ds)": 2_460,
+    "loader = DataLoader(ds, shuffle=True, num_workers=2)": 3_000,
+    "def warp(x, grid): return F.grid_sample(x, grid)": 2_890,
 }
 
 

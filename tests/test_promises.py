@@ -93,7 +93,7 @@ def test_a_run_without_findings_imports_nothing_that_is_slow_to_import(tmp_path:
 
 
 def imported(folder: Path, *arguments: str) -> list[str]:
-    """The modules that a run imports which finds nothing."""
+    """The modules that a run imports."""
     command = [sys.executable, "-X", "importtime", "-m", "torchrepro_lint", *arguments]
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True)
     assert done.returncode == 0
@@ -119,6 +119,20 @@ def test_a_run_of_which_everything_is_known_imports_no_analysis(tmp_path: Path) 
     assert "torchrepro_lint.cache.validity" in ours
     assert not [name for name in ours if "checking" in name or "dataflow" in name or "index" in name]
     assert len(ours) <= 43
+
+
+def test_findings_that_are_known_are_told_without_reading_the_files_that_they_rest_on(tmp_path: Path) -> None:
+    (tmp_path / "config.yaml").write_text("seed: 3\n")
+    (tmp_path / "setup.cfg").write_text("[metadata]\nname = a\n")
+    (tmp_path / "train.py").write_text(
+        "import torch\nimport yaml\n\nconfig = yaml.safe_load(open('config.yaml'))\n"
+        "torch.manual_seed(config['seed'])\nloader = torch.utils.data.DataLoader([], shuffle=True)\n"
+    )
+    first, then = (imported(tmp_path, "--exit-zero", "train.py") for _ in range(2))
+    late = {"yaml", "configparser", "hashlib", "torchrepro_lint.index"}
+    assert "torchrepro_lint.index" in first
+    assert "torchrepro_lint.fingerprints" in then
+    assert not late & set(then)
 
 
 def test_a_run_of_which_everything_is_known_compiles_nothing(tmp_path: Path) -> None:

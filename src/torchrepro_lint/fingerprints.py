@@ -7,15 +7,26 @@ text of statements; not what any rule means, nor where earlier findings are kept
 from __future__ import annotations
 
 import re
+import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from functools import cache
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from torchrepro_lint.index import ModuleFacts
-from torchrepro_lint.model import Finding
-from torchrepro_lint.source import SourceFile
-from torchrepro_lint.source.lexemes import COMMENT, STRING
+if TYPE_CHECKING:  # a run of which everything is known needs no more than the digests
+    from hashlib import sha256
+
+    from torchrepro_lint.index import ModuleFacts
+    from torchrepro_lint.model import Finding
+    from torchrepro_lint.source import SourceFile
+else:
+    try:  # what `hashlib` has, which imports all of OpenSSL as well
+        if sys.version_info >= (3, 12):
+            from _sha2 import sha256
+        else:
+            from _sha256 import sha256
+    except ImportError:
+        from hashlib import sha256
 
 _LONGEST = 10_000  # characters of a statement that are compared one by one
 _SHOWN = 200
@@ -68,6 +79,8 @@ def with_fingerprints(findings: Sequence[Finding]) -> Iterator[Finding]:
 @cache
 def _lexemes() -> re.Pattern[str]:
     """A string; or what a formatter puts in or leaves out: comments, blanks, continued lines, a trailing comma."""
+    from torchrepro_lint.source.lexemes import COMMENT, STRING
+
     return re.compile(rf"(?P<string>{STRING})|{COMMENT}|\\\r?\n|\s+|,(?=(?:\s|{COMMENT})*[)\]}}])")
 
 
@@ -80,6 +93,4 @@ def _normalised(text: str) -> str:
 
 
 def _digest(*parts: str) -> str:
-    from hashlib import sha256
-
     return sha256("\0".join(parts).encode(errors="surrogatepass")).hexdigest()[:_LENGTH]

@@ -6,7 +6,6 @@ nothing.
 
 from __future__ import annotations
 
-import configparser
 import re
 import sys
 from collections.abc import Callable, Mapping
@@ -89,10 +88,15 @@ def _text(path: Path, read: Callable[[Path], bytes]) -> str:
 
 def _ini(path: Path, table: str, read: Callable[[Path], bytes]) -> int | None:
     """The `max-line-length` of flake8."""
+    written = _text(path, read)
+    if table not in written:
+        return None
+    import configparser  # most projects have no such file
+
     parser = configparser.ConfigParser(interpolation=None)
     try:
-        parser.read_string(read(path).decode("utf-8"))
+        parser.read_string(written)
         text = parser.get(table, "max-line-length", fallback="") or parser.get(table, "max_line_length", fallback="")
-    except (OSError, ValueError, configparser.Error):
+    except (ValueError, configparser.Error):
         return None
     return _number(int(text)) if text.strip().isdecimal() else None

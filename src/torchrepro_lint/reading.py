@@ -23,6 +23,7 @@ except ImportError:
     from hashlib import blake2b
 
 CONFIGURATIONS = (".yaml", ".yml", ".json", ".toml")
+YAML = ("yaml", "yaml_ft")  # packages; the second is what libcst brings for a Python without a global lock
 PLOTS = 10  # times: a notebook, most of which is output, may be so much larger than another file
 MAX_LIST = 1_000_000  # bytes of a configuration, a `.gitignore`, a list of requirements
 _SIZE = 16  # bytes of a digest: nobody makes two files with one by chance

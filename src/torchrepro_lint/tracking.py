@@ -14,7 +14,7 @@ from typing import Any, Generic, TypeAlias, TypeVar
 V = TypeVar("V")
 Question: TypeAlias = "tuple[str, ...]"
 """A kind, and what it is asked about."""
-Outer: TypeAlias = "tuple[set[int], int]"
+Outer: TypeAlias = "tuple[dict[int, tuple[int, ...]], int]"
 
 
 Rests: TypeAlias = "tuple[int, ...] | int"
@@ -29,22 +29,25 @@ class Tracker:
     is_on = True
 
     def __init__(self) -> None:
-        self._few: set[int] = set()  # what the work at hand rests on: what is found in either
-        self._many = 0
+        self._parts: dict[int, tuple[int, ...]] = {}  # what the work at hand rests on: sets of a few, by identity,
+        self._many = 0  # and one of many
         self.answers: dict[Question, Any] = {}
         self.order: list[Question] = []  # by their bits
-        self._asked: dict[Question, int] = {}  # which bit each has
+        self._asked: dict[Question, tuple[int, ...]] = {}  # which bit each has
         self._numbered: dict[Question, int] = {}  # those that have a bit before they are asked
-        self._sets: dict[Rests, Rests] = {}  # so that equal sets are kept once
+        self._sets: dict[int, int] = {}  # so that equal sets are kept once, and for good
+        self._tuples: dict[tuple[int, ...], tuple[int, ...]] = {}
+        self._joined: dict[tuple[int, ...], tuple[int, ...]] = {}  # by the identities of what they are made of
         self.recall: Callable[[Question], list[Any] | None] = _nothing  # what an earlier run was answered, in a list
 
     def note(self, question: Question, answer: Any) -> None:
         """Take down that the work at hand has asked this, which has one answer as long as no file changes."""
-        number = self._asked.get(question)
-        if number is None:
+        asked = self._asked.get(question)
+        if asked is None:
             self.answers[question] = answer  # first, since a time limit may end the work at any point
-            number = self._asked[question] = self._number(question)
-        self._few.add(number)
+            alone = (self._number(question),)
+            asked = self._asked[question] = self._tuples.setdefault(alone, alone)
+        self._parts[id(asked)] = asked
 
     def recalled(self, question: Question, form: Callable[[Any], V]) -> list[V] | None:
         """The answer of an earlier run, if it is known to be the same now; in a list."""
@@ -63,14 +66,15 @@ class Tracker:
         outer = self.begin()
         self.note(question, answer)
         self.forget(outer)
-        return self._asked[question]
+        return self._asked[question][0]
 
     def rest_on(self, rests: Rests) -> None:
-        """Let the work at hand rest on a set of questions."""
-        if isinstance(rests, tuple):
-            self._few.update(rests)
-        else:
+        """Let the work at hand rest on a set of questions, one that `end` has given where it is of a few: these are
+        kept, so that each has an identity of its own."""
+        if isinstance(rests, int):
             self._many |= rests
+        elif rests:
+            self._parts[id(rests)] = rests
 
     def expect(self, questions: Iterable[Question]) -> None:
         """Give these questions the first bits, in this order: sets of them have been kept."""
@@ -81,7 +85,7 @@ class Tracker:
         """Take these as not asked yet, since a file has changed. They keep their bits."""
         for question in questions:
             if question in self._asked:
-                self._numbered[question] = self._asked.pop(question)
+                self._numbered[question] = self._asked.pop(question)[0]
                 del self.answers[question]
 
     def _number(self, question: Question) -> int:
@@ -93,40 +97,45 @@ class Tracker:
 
     def knows(self, question: Question) -> bool:
         """Take down a question whose answer is known; whether it is."""
-        number = self._asked.get(question)
-        if number is None:
+        asked = self._asked.get(question)
+        if asked is None:
             return False
-        self._few.add(number)
+        self._parts[id(asked)] = asked
         return True
 
     def begin(self) -> Outer:
         """Begin to work out something; give the result to `end`."""
-        outer = self._few, self._many
-        self._few, self._many = set(), 0
+        outer = self._parts, self._many
+        self._parts, self._many = {}, 0
         return outer
 
     def end(self, outer: Outer) -> Rests:
         """What the work since `begin` rests on: so does the work around it."""
-        few, many = self._few, self._many
-        self._few, self._many = outer
-        if many or len(few) > FEW:
-            many |= bits(few)
-            self._many |= many
-            return self._sets.setdefault(many, many)
-        if not few:
-            return ()
-        self._few |= few
-        rests = tuple(sorted(few))
-        return self._sets.setdefault(rests, rests)
+        parts, many = self._parts, self._many
+        self._parts, self._many = outer
+        if not many and len(parts) <= 1:  # most work asks for one thing, or for nothing
+            self._parts |= parts
+            return next(iter(parts.values()), ())
+        rests = None if many else self._joined.get(tuple(parts))
+        if rests is None:
+            few = set[int]().union(*parts.values())
+            if many or len(few) > FEW:
+                many |= bits(few)
+                self._many |= many
+                return self._sets.setdefault(many, many)
+            found = tuple(sorted(few))
+            rests = self._joined[tuple(parts)] = self._tuples.setdefault(found, found)
+        self._parts[id(rests)] = rests
+        return rests
 
     def forget(self, outer: Outer) -> None:
         """End work of which another question keeps the answer."""
-        self._few, self._many = outer
+        self._parts, self._many = outer
 
     @property
     def current(self) -> int:
         """What the work at hand rests on."""
-        return self._many | bits(self._few)
+        return self._many | bits(set().union(*self._parts.values()))
 
     def questions(self, rests: Rests) -> list[Question]:
         """The questions in a set."""
@@ -160,7 +169,7 @@ def bits_of(rests: Rests) -> int:
     return bits(rests) if isinstance(rests, tuple) else rests
 
 
-_NO_WORK: Outer = (set(), 0)
+_NO_WORK: Outer = ({}, 0)
 
 
 class Untracked(Tracker):

@@ -78,6 +78,9 @@ SAME = [
     ("x = 1\n", "# why\nx = 1  # because\n\n"),
     ("def f():\n    return '#1'\n", "def f():\n\n    # of it\n    return '#1'  # no\n"),
     ('x = """\n# in\n\n"""\n', '# out\nx = """\n# in\n\n"""\n'),
+    ('x = 1\n  \n\f\ny = """\n"""\n', 'x = 1  \ny = """\n""" \t\n'),
+    ("x = [\n    1,\n]\n", "x = [  # of numbers\n    1,\n    # the last one\n]"),
+    ("x = 1 + \\\n    2\n", "# a sum\n\nx = 1 + \\\n    2  # of two\n"),
 ]
 OTHER = [
     ("x = 1\n", "x = 2\n"),
@@ -85,6 +88,14 @@ OTHER = [
     ('x = """\n# a\n"""\n', 'x = """\n# b\n"""\n'),
     ('x = """\n\n"""\n', 'x = """\n"""\n'),
     ("x = 1 \\\n\n-1\n", "x = 1 \\\n-1\n"),
+    ("x = 1 \\\n  \n-1\n", "x = 1 \\\n-1\n"),
+    ("x = 1 \\\n# a\n-1\n", "x = 1 \\\n-1\n"),
+    ("x = 1 \\ \n-1\n", "x = 1 \\\n-1\n"),  # an error
+    ("x = 1 \\ # a\n-1\n", "x = 1 \\\n-1\n"),
+    ('x = """\n"""\n', 'x = """ \n"""\n'),
+    ("x = 'a' 'b'\n", "x = 'b' 'a'\n"),
+    ("x = 'a', b\n", "x = b, 'a'\n"),
+    ("x = 1\n", " x = 1\n"),
     ("x = 1\n", "x =  1\n"),
     ("f'{d[\"#a\"]}'\n", "f'{d[\"#b\"]}'\n"),
     ('f"{d["#a"]}"\n', 'f"{d["#b"]}"\n'),
@@ -165,3 +176,18 @@ def test_a_function_rests_on_nothing_that_its_caller_runs_besides(tmp_path: Path
     rests = asked(run, tmp_path / "one.py")
     assert ("code", str(tmp_path / "flips.py")) in rests
     assert ("code", str(tmp_path / "crops.py")) not in rests
+
+
+def test_a_function_does_not_rest_on_one_of_the_same_name_that_another_file_hands_over(tmp_path: Path) -> None:
+    program = (
+        "import torch\n\n\ndef train():\n    torch.manual_seed({seed})\n"
+        "    return torch.utils.data.DataLoader([], shuffle=True)\n\n\n"
+        "if __name__ == '__main__':\n    train()\n"
+    )
+    for seed, name in enumerate(("one", "other")):
+        (tmp_path / f"{name}.py").write_text(program.format(seed=seed))
+    (tmp_path / "launcher.py").write_text("from launching import launch\nfrom other import train\n\nlaunch(train)\n")
+    run = tracked(tmp_path)
+    code, other = ("code", str(tmp_path / "launcher.py")), ("code", str(tmp_path / "other.py"))
+    assert not {code, other} & set(asked(run, tmp_path / "one.py"))
+    assert {code, other} <= set(asked(run, tmp_path / "other.py"))

@@ -89,6 +89,9 @@ class Validity:
         self._folders = folders
         self._project = project
         self._listed = listed
+        self._in_folders: Mapping[str, Callable[..., Any]] = {
+            CHILD: folders.child, PACKAGE: folders.package, FILLED: folders.is_filled
+        }  # fmt: skip
         self._judged = 0
         self._bad = 0
 
@@ -96,14 +99,20 @@ class Validity:
         """Those of a set of questions that have another answer."""
         new = rests & ~self._judged
         if new:
-            for number in numbers(new):
-                if not self._holds(self._questions[number], self._answers[number]):
-                    self._bad |= 1 << number
+            outer = self._folders.tracker.begin()
+            try:
+                for number in numbers(new):
+                    if not self._holds(self._questions[number], self._answers[number]):
+                        self._bad |= 1 << number
+            finally:
+                self._folders.tracker.forget(outer)
             self._judged |= new
         return rests & self._bad
 
     def _holds(self, question: Question, answer: Any) -> bool:
         kind, *about = question
+        if kind in self._in_folders:  # half of all
+            return bool(self._in_folders[kind](*about) == answer)
         if kind in COUNTED:
             return True
         if kind == TEXT:
@@ -126,19 +135,7 @@ class Validity:
             return self._listing.is_too_large is answer
         if kind in SEARCHES:
             return not self._listing.moved or self._found_alike(kind, about, answer)
-        if kind in disk.QUESTIONS:
-            return bool(plain(disk.QUESTIONS[kind](self._folders.reach, *about)) == answer)
-        return bool(self._in_folders(kind, about) == answer)
-
-    def _in_folders(self, kind: str, about: Sequence[str]) -> Any:
-        folders = self._folders
-        outer = folders.tracker.begin()
-        ask: Mapping[str, Callable[..., Any]] = {
-            CHILD: folders.child, PACKAGE: folders.package, FILLED: folders.is_filled
-        }  # fmt: skip
-        found = ask[kind](*about)
-        folders.tracker.forget(outer)
-        return found
+        return bool(plain(disk.QUESTIONS[kind](self._folders.reach, *about)) == answer)
 
     def _of_file(self, kind: str, path: str) -> Any:
         files, tracker = self._project().files, self._project().tracker

@@ -78,9 +78,10 @@ def _chosen(value: ast.expr, source: Source, seedings: list[Seeding], program: P
     at_value = bool(edits) and edits[0].range == facts.range(value)
     places = [(value, source.scope)] if at_value else [(s.call, s.scope) for s in seedings]
     varies = is_worker_init(source.scope, program) or tells_apart(source.node)  # each call still draws its own numbers
-    is_meant = _is_meant(facts, value) or _answers(facts)
-    if not varies and (is_meant or any(runs_often(program, *place) for place in places)):
-        edits = ()
+    if not varies and edits:
+        is_meant = _is_meant(facts, value) or _answers(facts)
+        if is_meant or any(runs_often(program, *place) for place in places):
+            edits = ()
     return Draft(
         value,
         _values(seedings[0], source),

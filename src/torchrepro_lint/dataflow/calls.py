@@ -45,21 +45,25 @@ class Call(NamedTuple):
 
         `**options` is looked into, on any path; an opaque `*args` or `**kwargs` that may hold it gives UNKNOWN.
         """
-        for keyword in self.node.keywords:
-            if keyword.arg == name:
-                return Site(keyword.value, self.scope)
-        given = self.node.args
+        keywords, given = self.node.keywords, self.node.args
+        named = [keyword.arg for keyword in keywords]
+        if name in named:
+            return Site(keywords[named.index(name)].value, self.scope)
         if position is not None and given:
             for before in given[: position + 1]:
                 if isinstance(before, ast.Starred):
                     return UNKNOWN
             if position < len(given):
                 return Site(given[position], self.scope)
+        return self._unpacked(name) if None in named else None
+
+    def _unpacked(self, name: str) -> Site | Opaque | None:
+        """The argument that `**options` hold."""
+        from torchrepro_lint.dataflow.mappings import entries_of  # few calls unpack
+
         found: Site | None = None
         for keyword in self.node.keywords:
             if keyword.arg is None:
-                from torchrepro_lint.dataflow.mappings import entries_of  # few calls unpack
-
                 entries = entries_of(keyword.value, self.scope, self.program)
                 if entries is None:
                     return UNKNOWN

@@ -18,7 +18,7 @@ from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.dataflow.sites import CallSite
 from torchrepro_lint.dataflow.store import remembered
 from torchrepro_lint.index import ModuleFacts, Scope, last_name
-from torchrepro_lint.project.contents import calls_any, may_pass
+from torchrepro_lint.project.contents import calls_any, defines, passes
 
 Times: TypeAlias = "Literal['once', 'unknown', 'often']"
 _ONCE = frozenset({"main", "main_worker", "train", "run", "setup", "setup_training"})
@@ -225,9 +225,23 @@ def _handed_to(function: Scope, program: Program) -> set[str]:
     name = function.own_name
     if function.kind != "function":
         return set()
-    paths = (program.project.text.mentioning(name) or [function.facts.source.path])[:MAX_FILES]
-    files = program.project.load_those(paths, function.facts, may_pass, name)
+    own = function.facts.source.path
+    paths = (program.project.text.mentioning(name) or [own])[:MAX_FILES]
+    passing = (str(path) for path in paths if path == own or _may_pass(str(path), function, program))
+    files = filter(None, map(program.load, passing))
     return {spelled for facts in files for spelled in _handed(facts, name, program).get(function, ())}
+
+
+def _may_pass(path: str, function: Scope, program: Program) -> bool:
+    """Whether another file may hand a function over: not one that it imports from a file which has a function of the
+    same name. That is asked of what the files say, so that nothing rests on the rest of their code."""
+    says, name, own = program.project.files.says, function.own_name, str(function.facts.source.path)
+
+    def may_be(imported: str, level: int) -> bool:
+        module, rest = (program.project.finder.find(imported, level, path) if imported else None) or (own, "")
+        return module == own or rest != name or not says(module, defines, name)
+
+    return any(may_be(*imported) for imported in says(path, passes, name) or ())
 
 
 @remembered

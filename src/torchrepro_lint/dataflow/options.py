@@ -281,9 +281,15 @@ class Options:
             return Truth.UNKNOWN
 
 
-@remembered
 def outcome(expr: ast.expr, scope: Scope, program: Program) -> Truth:
     """How an expression comes out as a test, wherever in the program it is evaluated."""
+    if isinstance(expr, ast.Constant):
+        return Truth.ALWAYS if expr.value else Truth.NEVER
+    return _outcome(expr, scope, program)
+
+
+@remembered
+def _outcome(expr: ast.expr, scope: Scope, program: Program) -> Truth:
     return Options(program, [scope.facts]).truth(expr, scope, None)
 
 

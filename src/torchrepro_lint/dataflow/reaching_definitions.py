@@ -61,6 +61,8 @@ def reads(name: str, owner: Scope) -> Sequence[Site]:
 def reads_of_binding(name: str, owner: Scope, node: ast.AST) -> Sites:
     """Where the value that `node` (a statement, a parameter, a comprehension) binds to `name` of `owner` may be read:
     what `x += y` leaves of it included."""
+    if not owner.facts.reads(owner.node).has_name(name):
+        return Sites()
     uses = definitions(owner).reads_of(name, owner)
     bound = uses.bound_by(node) if len(owner.bindings[name]) > 1 else ()
     return uses.seeing(bound) if bound else uses.every

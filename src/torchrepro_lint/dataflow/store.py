@@ -17,39 +17,42 @@ Question = ParamSpec("Question")
 Answer = TypeVar("Answer")
 
 
+class Tables(dict[Hashable, Memo[Any]]):
+    """Answers by the kind of question. One that is asked for is there: a finding asks for dozens of them."""
+
+    def __init__(self, tracker: Tracker) -> None:
+        super().__init__()
+        self._tracker = tracker
+
+    def __missing__(self, of: Hashable) -> Memo[Any]:
+        made = self[of] = Memo[Any](self._tracker)
+        return made
+
+
 class Store:
     """Tables of answers, by what is asked, each with what it rests on; how often a bound kept a question from being
-    answered; and what rests on names alone, by what they decided."""
+    answered; and what rests on names alone, by what they decided. Those `of_trees` speak of syntax trees; those
+    `of_texts` only of files and texts, and so hold when a tree is freed."""
 
     def __init__(self, tracker: Tracker) -> None:
         self.tracker = tracker
-        self._of_trees: dict[Hashable, Memo[Any]] = {}
-        self._of_texts: dict[Hashable, Memo[Any]] = {}
+        self.of_trees = Tables(tracker)
+        self.of_texts = Tables(tracker)
         self.cuts: dict[str, set[Hashable]] = {}
         self.names: dict[str, set[Hashable]] = {}
 
     def table(self, of: Hashable) -> Memo[Any]:
         """The answers to one kind of question. Ask for it each time: it does not outlive a change."""
-        known = self._of_trees.get(of)
-        if known is None:
-            known = self._of_trees[of] = Memo(self.tracker)
-        return known
-
-    def text_table(self, of: Hashable) -> Memo[Any]:
-        """The same for answers that speak of files and texts only, and so hold when a syntax tree is freed."""
-        known = self._of_texts.get(of)
-        if known is None:
-            known = self._of_texts[of] = Memo(self.tracker)
-        return known
+        return self.of_trees[of]
 
     def free(self) -> None:
         """Syntax trees were freed to save memory."""
-        self._of_trees.clear()
+        self.of_trees.clear()
 
     def forget(self) -> None:
         """A file has changed."""
-        self._of_trees.clear()
-        self._of_texts.clear()
+        self.of_trees.clear()
+        self.of_texts.clear()
         self.names.clear()
 
     def cut(self, what: str, where: Hashable) -> None:
@@ -66,29 +69,32 @@ class Store:
 def remembered(ask: Callable[Question, Answer]) -> Callable[Question, Answer]:
     """Keep what a function answers until a file changes. Its last argument is the program, the others are hashable;
     all are passed by position."""
-    return _remembered(ask, Store.table)
+
+    @wraps(ask)
+    def answer(*arguments: Any) -> Answer:
+        return arguments[-1].store.of_trees[ask].get(arguments[:-1], ask, arguments)  # type: ignore[no-any-return]
+
+    return cast("Callable[Question, Answer]", answer)
 
 
 def remembered_last(ask: Callable[Question, Answer]) -> Callable[Question, Answer]:
     """The same for the last question only: the next one is about another file, and its answer is large."""
-    return _remembered(ask, Store.table, keeps_all=False)
+
+    @wraps(ask)
+    def answer(*arguments: Any) -> Answer:
+        known = arguments[-1].store.of_trees[ask]
+        if arguments[:-1] not in known:
+            known.clear()
+        return known.get(arguments[:-1], ask, arguments)  # type: ignore[no-any-return]
+
+    return cast("Callable[Question, Answer]", answer)
 
 
 def remembered_of_texts(ask: Callable[Question, Answer]) -> Callable[Question, Answer]:
-    """The same for what speaks of files and texts only: see `Store.text_table`."""
-    return _remembered(ask, Store.text_table)
+    """The same for what speaks of files and texts only."""
 
-
-def _remembered(
-    ask: Callable[Question, Answer], table: Callable[[Store, Hashable], Memo[Any]], *, keeps_all: bool = True
-) -> Callable[Question, Answer]:
     @wraps(ask)
     def answer(*arguments: Any) -> Answer:
-        known = table(arguments[-1].store, ask)
-        key = arguments[:-1]
-        if not keeps_all and key not in known:
-            known.clear()
-        found: Answer = known.get(key, ask, arguments)
-        return found
+        return arguments[-1].store.of_texts[ask].get(arguments[:-1], ask, arguments)  # type: ignore[no-any-return]
 
     return cast("Callable[Question, Answer]", answer)

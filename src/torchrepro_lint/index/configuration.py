@@ -12,10 +12,13 @@ import json
 import re
 import sys
 from collections.abc import Iterator
+from contextlib import suppress
+from importlib import import_module
 from typing import Any, NamedTuple
 
 from torchrepro_lint.elements import Position
 from torchrepro_lint.index.facts import ModuleFacts, ParseError
+from torchrepro_lint.reading import YAML
 from torchrepro_lint.source import SourceFile
 
 MAX_VALUES = 20_000  # with what aliases repeat: a file of a few lines can stand for billions
@@ -80,23 +83,11 @@ class _Alias(NamedTuple):
 
 def _loader() -> Any:
     """PyYAML's safe loader, the fast one where it was built; imported only when a file is asked for."""
-    try:
-        import yaml
-    except ImportError:
-        try:
-            import yaml_ft as yaml  # what libcst brings for a Python without a global lock
-        except ImportError:
-            raise ParseError(NO_YAML) from None
-    return yaml, getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-
-
-def yaml_reader() -> str:
-    """A name for what reads YAML; empty where nothing does."""
-    try:
-        yaml, kind = _loader()
-    except ParseError:
-        return ""
-    return f"{yaml.__name__} {yaml.__version__} {kind.__name__}"
+    for name in YAML:
+        with suppress(ImportError):
+            yaml: Any = import_module(name)
+            return yaml, getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+    raise ParseError(NO_YAML)
 
 
 def _yaml(source: SourceFile) -> ast.expr:

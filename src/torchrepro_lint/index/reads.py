@@ -29,6 +29,10 @@ class Reads:
             if len(nodes) > OFTEN:
                 yield from nodes
 
+    def has_name(self, name: str) -> bool:
+        """Whether a name is read at all."""
+        return name in self._names
+
     def of_name(self, name: str) -> list[ast.Name]:
         """The reads of a name, in source order."""
         return sorted(self._names.get(name, ()), key=lambda n: (n.lineno, n.col_offset))

@@ -85,15 +85,22 @@ class Related(NamedTuple):
 
 @dataclass(slots=True)
 class OperationCall:
-    """One call with its signature. `uses` are the calls of the module that it constructs."""
+    """One call with its signature. `find_uses` looks for the calls of the module that it constructs."""
 
     call: Call
     signature: Signature
     tensors: Tensors
-    uses: Callable[[], Sequence[CallSite]]
+    find_uses: Callable[[], Sequence[CallSite]]
+    _uses: Sequence[CallSite] | None = None
     _arguments: dict[str, Site | Opaque | ast.expr | None] = field(default_factory=dict)
     _values: dict[str, list[Value]] = field(default_factory=dict)
     _traits: dict[str, list[tuple[Traits, Related | None]]] = field(default_factory=dict)
+
+    def uses(self) -> Sequence[CallSite]:
+        """The calls of the module that it constructs."""
+        if self._uses is None:
+            self._uses = self.find_uses()
+        return self._uses
 
     def argument(self, name: str) -> Site | Opaque | ast.expr | None:
         """What is passed for a parameter, or its default; None when there is no such parameter."""
@@ -136,6 +143,8 @@ class OperationCall:
             return [Value(False)]
         if not isinstance(found, Site):
             default = self.signature.parameters[name][1]
+            if isinstance(default, ast.Constant):
+                return [Value(default.value)]
             return [Value(UNREADABLE if default is None else ast.literal_eval(default))]
         if isinstance(found.node, ast.Constant):
             return [Value(found.node.value, found.node, found.scope)]

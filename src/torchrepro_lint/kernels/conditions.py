@@ -45,6 +45,9 @@ class Judged:
     related: list[Related] = field(default_factory=list)
 
 
+_NEVER = Judged(Holds.NO)
+
+
 def judge(conditions: Sequence[Condition], site: OperationCall) -> Judged:
     """Whether one of the alternatives holds; no alternatives hold always."""
     if not conditions:
@@ -59,7 +62,7 @@ def _all(condition: Condition, site: OperationCall) -> Judged:
         if holds is Holds.MAYBE and "unknown" in test:
             holds = Holds.NO if test["unknown"] == "silent" else Holds.YES
         if holds is Holds.NO:
-            return Judged(Holds.NO)
+            return _NEVER
         judged.holds = min(judged.holds, holds)
         judged.related += related
         if holds is Holds.MAYBE:

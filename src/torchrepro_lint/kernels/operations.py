@@ -103,9 +103,11 @@ class Signature:
     called: Mapping[str, tuple[int | None, ast.expr | None]]
 
 
-def rows(name: str) -> list[Operation]:
+@cache
+def rows(name: str) -> tuple[Operation, ...]:
     """The reported rows for a spelling, in the order of their tables."""
-    return [op for family in triggers().get(name, ()) for op in family_rows(family) if op.reported and name in op.names]
+    every = (op for family in triggers().get(name, ()) for op in family_rows(family))
+    return tuple(op for op in every if op.reported and name in op.names)
 
 
 def every() -> list[Operation]:

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Sequence
-from dataclasses import replace
 from functools import cache
 
 from torchrepro_lint import catalogue
@@ -26,21 +25,20 @@ def listed(section: str, key: str) -> frozenset[str]:
 
 def result(name: str, tensor: Traits, arguments: Sequence[ast.expr], call: ast.Call) -> Traits:
     """What the method or function `name` makes of `tensor`; `arguments` are those after the tensor."""
-    found = replace(
-        _result(name, tensor, arguments, call),
+    found = _result(name, tensor, arguments, call)._replace(
         whole=True if _rounds(call) else tensor.whole if name in listed("methods", "keeps_whole") else None,
         unique=_unique(name, tensor, call),
         single=_single(name, tensor, arguments, call),
         host=None if name in listed("methods", "moves") else tensor.host,
     )
     if name in listed("methods", "integer"):
-        return replace(found, tensor=True, floating=False, gradient=False, whole=True)
+        return found._replace(tensor=True, floating=False, gradient=False, whole=True)
     if name in listed("methods", "floating"):
-        return replace(found, floating=True)
+        return found._replace(floating=True)
     if name in listed("methods", "without_gradient"):
-        return replace(found, gradient=False)
+        return found._replace(gradient=False)
     if name == "requires_grad_":
-        return replace(found, gradient=requires_grad(call, otherwise=True))
+        return found._replace(gradient=requires_grad(call, otherwise=True))
     return found
 
 
@@ -82,16 +80,16 @@ def indexed(tensor: Traits, key: ast.expr) -> Traits:
             case ast.Constant():  # ...
                 continue
             case _:
-                return replace(tensor, unique=None, single=None).unranked()
+                return tensor._replace(unique=None, single=None).unranked()
     named = sum(not (isinstance(k, ast.Constant) and k.value in (None, ...)) for k in keys)
     is_column = isinstance(keys[0], ast.Slice) and gone > 0 and tensor.single is None
     unique = None if is_column else tensor.unique  # what rows name once, their columns may repeat
-    found = replace(tensor, single=None, unique=unique).shifted(added - gone, added - gone)
+    found = tensor._replace(single=None, unique=unique).shifted(added - gone, added - gone)
     return found.at_least(named + added - gone) if len(keys) > 1 else found
 
 
 def _result(name: str, tensor: Traits, arguments: Sequence[ast.expr], call: ast.Call) -> Traits:
-    known = replace(tensor, tensor=True)
+    known = tensor._replace(tensor=True)
     if name == "nonzero" or (name == "where" and len(call.args) == 1):
         return known.ranked(2)  # also right for what `[0]` makes of the tuple of indices
     if name in listed("methods", "shape"):
@@ -101,7 +99,7 @@ def _result(name: str, tensor: Traits, arguments: Sequence[ast.expr], call: ast.
     if name in listed("methods", "reduce"):
         return _reduced(known, arguments, call)
     if name == "to" and _names_whole_numbers(arguments, call):
-        return replace(known, floating=False, gradient=False)
+        return known._replace(floating=False, gradient=False)
     if name in listed("methods", "same") or name in listed("methods", "integer_same"):
         dims = [k.value for k in call.keywords if k.arg == "dim"]
         return known.at_least(_mentioned(dims))
@@ -131,7 +129,7 @@ def created(name: str, arguments: Sequence[ast.expr], call: ast.Call) -> Traits 
         return None
     placed = name.startswith("new_") or name.endswith("_like") or any(k.arg == "device" for k in call.keywords)
     unique = True if name in listed("methods", "unique") else None
-    return replace(made, whole=counts, unique=unique, host=None if placed else True)
+    return made._replace(whole=counts, unique=unique, host=None if placed else True)
 
 
 def requires_grad(call: ast.Call, otherwise: bool | None) -> bool | None:
@@ -150,7 +148,7 @@ def _created(
     if name in listed("methods", "create"):
         given = keyword_value(call, "dtype")
         is_as_another = isinstance(given, ast.Attribute) and given.attr == "dtype"  # `dtype=x.dtype`
-        return replace(_sized(arguments, call), floating=None if is_as_another else not whole, gradient=gradient)
+        return _sized(arguments, call)._replace(floating=None if is_as_another else not whole, gradient=gradient)
     if name in listed("methods", "vector"):
         counts = name == "arange" and not any(isinstance(getattr(a, "value", None), float) for a in arguments)
         typed = any(k.arg == "dtype" for k in call.keywords)

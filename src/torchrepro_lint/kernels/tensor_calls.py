@@ -6,7 +6,6 @@ Resolves what is called; `signatures` knows what PyTorch's own functions do, the
 from __future__ import annotations
 
 import ast
-from dataclasses import replace
 
 from torchrepro_lint import catalogue
 from torchrepro_lint.dataflow.abstract_values import Result
@@ -46,9 +45,9 @@ class Calls:
         if functions:
             returned = [self._read(v, f) for f in functions for v in f.returns]
             # An index that is handed over ready is of the kind that the function would make.
-            found = replace(joined(returned), unique=any(t.unique for t in returned) or None)
+            found = joined(returned)._replace(unique=any(t.unique for t in returned) or None)
             learned = found.gradient is None and any(self.layers.learns(m) for m in made)
-            return replace(found, gradient=True) if learned else found
+            return found._replace(gradient=True) if learned else found
         if made:
             given = self._read(call.args[0], scope) if call.args else UNKNOWN_TRAITS
             return joined([self._of_module(m, given) for m in made])
@@ -64,21 +63,21 @@ class Calls:
             inner = self._read(call.args[0], scope) if call.args else TENSOR
             is_variable = name == "torch.autograd.Variable"
             gradient = requires_grad(call, otherwise=inner.gradient) if is_variable else not _is_frozen(call)
-            return replace(inner, tensor=True, gradient=gradient)
+            return inner._replace(tensor=True, gradient=gradient)
         if last == "rearrange" and len(call.args) > 1:
             rank = dimensions_of_pattern(call.args[1])
-            return replace(self._read(call.args[0], scope), tensor=True).ranked(rank)
+            return self._read(call.args[0], scope)._replace(tensor=True).ranked(rank)
         if root != "torch":
             return UNKNOWN_TRAITS
         if name.startswith("torch.nn.") and last[:1].isupper():
             return NOT_A_TENSOR
         if last.endswith("Tensor"):  # torch.Tensor(values), torch.FloatTensor(...)
-            return replace(TENSOR, gradient=False, floating=last not in _WHOLE_TENSORS)
+            return TENSOR._replace(gradient=False, floating=last not in _WHOLE_TENSORS)
         made = created(last, call.args, call)
         if made is None:
             return self._function(name, last, call, scope)
         counts = last in ("tensor", "as_tensor") and call.args and holds_counts(call.args[0], scope)
-        return replace(made, unique=True) if counts else made
+        return made._replace(unique=True) if counts else made
 
     def _function(self, name: str, last: str, call: ast.Call, scope: Scope) -> Traits:
         """What a function of torch makes of its first tensor."""
@@ -86,12 +85,12 @@ class Calls:
         if last.startswith("conv"):
             kernel = self._read(call.args[1], scope) if len(call.args) > 1 else UNKNOWN_TRAITS
             learned = found.gradient if kernel.gradient is False else True
-            found = replace(found, tensor=True, gradient=learned, floating=True)
+            found = found._replace(tensor=True, gradient=learned, floating=True)
         if last in ("interpolate", "upsample"):
             rank = _MODES.get(literal_text(keyword_value(call, "mode")) or "")
         else:
             rank = ranks().get(name)
-        return found if rank is None else replace(found.ranked(rank), tensor=True)
+        return found if rank is None else found.ranked(rank)._replace(tensor=True)
 
     def _first(self, call: ast.Call, scope: Scope) -> Traits:
         """The first tensor that a function is given; of a list, what its items share."""
@@ -111,13 +110,13 @@ class Calls:
         if name in ("get", "pop") and (hints.is_batch(function.value) or receiver == STORED):
             return joined([Traits(gradient=False), *(self._read(v, scope) for v in call.args[1:])])
         if name.startswith("new_") and (made := created(name, call.args, call)) is not None:
-            return replace(made, floating=receiver.floating if made.floating is not False else False)
+            return made._replace(floating=receiver.floating if made.floating is not False else False)
         if name in listed("methods", "leaves"):
             return NOT_A_TENSOR
         if receiver.tensor is None and name not in listed("methods", "tensor_like"):
             return UNKNOWN_TRAITS
         found = result(name, receiver, call.args, call)
-        return replace(found, gradient=True) if self._takes_in(name, found, call, scope) else found
+        return found._replace(gradient=True) if self._takes_in(name, found, call, scope) else found
 
     def _takes_in(self, name: str, found: Traits, call: ast.Call, scope: Scope) -> bool:
         """Whether a gradient of what the method is given flows through its result: `zeros.scatter_add(0, index, x)`."""
@@ -139,14 +138,14 @@ class Calls:
         if name in ranks():
             return found.ranked(ranks()[name])
         if name == "torch.nn.Embedding":
-            return replace(given, tensor=True, floating=True, gradient=True).shifted(1, 1)
+            return given._replace(tensor=True, floating=True, gradient=True).shifted(1, 1)
         if name in listed("modules", "same"):
-            return replace(given, tensor=True, floating=True, gradient=gradient)
-        return replace(found, tensor=None) if name in listed("modules", "tuples") else found
+            return given._replace(tensor=True, floating=True, gradient=gradient)
+        return found._replace(tensor=None) if name in listed("modules", "tuples") else found
 
     def _sequence(self, built: ast.Call, scope: Scope, given: Traits) -> Traits:
         """A chain of modules, the arguments of `built`: the last one that fixes the number of dimensions decides it."""
-        found = replace(given, tensor=True, floating=True, gradient=True)
+        found = given._replace(tensor=True, floating=True, gradient=True)
         if not built.args or any(isinstance(a, ast.Starred) for a in built.args):
             return found.unranked()
         for layer in built.args:

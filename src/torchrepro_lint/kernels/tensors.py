@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from functools import cached_property
 
 from torchrepro_lint.dataflow import CallSite, Program, Site
 from torchrepro_lint.dataflow.abstract_values import Result
@@ -46,7 +47,7 @@ class Tensors(Domain[Traits]):
     opens = False  # what calls give is known by what is called
     nothing = UNKNOWN_TRAITS
 
-    @property
+    @cached_property
     def layers(self) -> Layers:
         """The modules of the program."""
         return Layers(self.program)
@@ -63,7 +64,7 @@ class Tensors(Domain[Traits]):
         if value is None:
             return _NOTHING
         whole = isinstance(value, int) or (isinstance(value, float) and value.is_integer())
-        return replace(NOT_A_TENSOR, floating=isinstance(value, float), whole=whole or None)
+        return NOT_A_TENSOR._replace(floating=isinstance(value, float), whole=whole or None)
 
     def reference(self, target: str | Scope, node: ast.AST, scope: Scope) -> Traits:
         return NOT_A_TENSOR
@@ -72,24 +73,24 @@ class Tensors(Domain[Traits]):
         return Calls(self.layers, of).result(call, scope)
 
     def display(self, node: Written, scope: Scope, of: Of[Traits]) -> Traits:
-        return replace(NOT_A_TENSOR, gradient=None)
+        return NOT_A_TENSOR._replace(gradient=None)
 
     def operator(self, node: ast.AST, scope: Scope, of: Of[Traits]) -> Traits:
         match node:
             case ast.BinOp(left=left, op=op, right=right):
                 found = broadcast(of(left, scope), of(right, scope))
-                return replace(found, floating=True, whole=None) if isinstance(op, ast.Div) else found
+                return found._replace(floating=True, whole=None) if isinstance(op, ast.Div) else found
             case ast.Compare(left=left, comparators=[right]):
                 found = broadcast(of(left, scope), of(right, scope))
-                return replace(found, floating=False, gradient=False, whole=True)
+                return found._replace(floating=False, gradient=False, whole=True)
             case ast.UnaryOp(operand=inner):
                 return of(inner, scope)
             case ast.JoinedStr():
-                return replace(NOT_A_TENSOR, gradient=None)
+                return NOT_A_TENSOR._replace(gradient=None)
             case ast.AugAssign(target=ast.Name() as target, value=value):
                 before = of(target, scope)  # `x += y` changes nothing else than where a gradient comes from
                 is_new = before.gradient is False and of(value, scope).gradient
-                return replace(before, gradient=True) if is_new else before
+                return before._replace(gradient=True) if is_new else before
             case ast.AugAssign():
                 return _NOTHING
         return UNKNOWN_TRAITS
@@ -99,12 +100,12 @@ class Tensors(Domain[Traits]):
         if not isinstance(expr, ast.Name) or expr.id != name or found is NOT_A_TENSOR:
             return found
         if found.gradient is None and hints.is_target(name):
-            found = replace(found, gradient=False)
+            found = found._replace(gradient=False)
         if found.gradient is not True and found.floating is None and hints.is_whole(name):
-            found = replace(found, floating=False, gradient=False, whole=True)
+            found = found._replace(floating=False, gradient=False, whole=True)
         owner = scope.binding_scope(name)
         if found.gradient is False and found.tensor and owner is not None and self._takes_a_gradient(name, owner):
-            found = replace(found, gradient=True)
+            found = found._replace(gradient=True)
         count = shape_names(expr, owner, scope) if owner is not None else None
         return found if count is None else found.ranked(count)
 
@@ -137,7 +138,7 @@ class Tensors(Domain[Traits]):
             case ast.Call(func=ast.Attribute(attr=name)) if name in listed("methods", "with_indices"):
                 whole = of(container, scope)
                 unique = True if name in ("topk", "sort") else None
-                index = replace(whole, floating=False, gradient=False, whole=True, unique=unique)
+                index = whole._replace(floating=False, gradient=False, whole=True, unique=unique)
                 return whole if path[0] == 0 else index
             case ast.Call(func=ast.Attribute(attr="where" | "nonzero")):
                 return Traits(tensor=True, floating=False, gradient=False, unique=True).ranked(1)
@@ -161,7 +162,7 @@ class Tensors(Domain[Traits]):
         items = [_item_of(value, path, function) for value, function in values]
         found = self.join([of(*item) for item in items if item is not None]) if None not in items else UNKNOWN_TRAITS
         learned = found.gradient is None and any(map(self.layers.learns, self.layers.made(call.func, scope)))
-        return replace(found, gradient=True) if learned else found
+        return found._replace(gradient=True) if learned else found
 
     # -- parameters ---------------------------------------------------------------------------------------------
     def asks_callers(self, function: Scope) -> bool:
@@ -185,7 +186,7 @@ class Tensors(Domain[Traits]):
             return self.given(binding, function, passed)
         found = self.given(binding, function, [])
         is_data = bool(passed) and self._without_gradient(passed, len(passed) == len(calls))
-        return replace(found, gradient=False) if is_data else found
+        return found._replace(gradient=False) if is_data else found
 
     def _without_gradient(self, passed: Sequence[Passed[Traits]], complete: bool) -> bool:
         """Whether no call that may train passes anything but data. Objects made by name may be called unseen."""
@@ -207,14 +208,14 @@ class Tensors(Domain[Traits]):
         wanted = any(t.gradient for t in values) or joined(values).gradient  # one call that trains is enough
         if wanted is None and any(t.gradient is False for t in values):
             wanted = joined(self._wanted(passed)).gradient
-        found = replace(joined(values), host=None, gradient=wanted)
+        found = joined(values)._replace(host=None, gradient=wanted)
         if found.tensor is None and (said is not None or self._is_forward(function)):
-            found = replace(found, tensor=True)
+            found = found._replace(tensor=True)
         if said is not None and said.floating is not None:
-            found = replace(found, floating=said.floating)
+            found = found._replace(floating=said.floating)
         if found.gradient is not True and found.whole is None and hints.is_mask(name):
-            found = replace(found, whole=True)
-        return found if passed else replace(found, gradient=False if hints.is_input(name, function) else None)
+            found = found._replace(whole=True)
+        return found if passed else found._replace(gradient=False if hints.is_input(name, function) else None)
 
     def _is_forward(self, function: Scope) -> bool:
         owner = function.parent
@@ -230,7 +231,7 @@ class Tensors(Domain[Traits]):
             case "shape" | "device" | "dtype" | "ndim" | "training":
                 return NOT_A_TENSOR
             case "data":
-                return replace(of(node.value, scope), gradient=False)
+                return of(node.value, scope)._replace(gradient=False)
             case "T" | "mT" | "H" | "mH" | "real" | "imag" | "values":
                 return of(node.value, scope)
             case "weight" | "bias" if self.layers.made(node.value, scope):
@@ -246,13 +247,13 @@ class Tensors(Domain[Traits]):
                 for call, where in base.facts.calls.get(method, ()):
                     if where.method_class is base and call.args and literal_text(call.args[0]) == name:
                         value = of(call.args[1], where) if len(call.args) > 1 else TENSOR
-                        return replace(value, tensor=True, gradient=gradient, host=None)
+                        return value._replace(tensor=True, gradient=gradient, host=None)
             if base.attributes.get(name):
                 return None
         return UNKNOWN_TRAITS
 
     def member(self, found: Traits) -> Traits:
-        return replace(found, host=None) if found.host else found  # what a module holds moves with it
+        return found._replace(host=None) if found.host else found  # what a module holds moves with it
 
     def item(self, container: ast.expr, key: ast.expr | None, scope: Scope, of: Of[Traits]) -> Traits:
         whole = of(container, scope)

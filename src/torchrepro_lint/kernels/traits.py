@@ -6,11 +6,10 @@ Knows how two of them meet, in a branch and in arithmetic; `signatures` knows wh
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 
-@dataclass(frozen=True, slots=True)
-class Traits:
+class Traits(NamedTuple):
     """Three-valued where None means unknown; the number of dimensions lies in `least`..`most`.
 
     `whole` is true of values that are whole numbers in any type: their sums are exact in any order.
@@ -35,21 +34,21 @@ class Traits:
 
     def ranked(self, rank: int) -> Traits:
         """The same with `rank` dimensions."""
-        return replace(self, least=rank, most=rank)
+        return self._replace(least=rank, most=rank)
 
     def unranked(self, least: int = 0) -> Traits:
         """The same with an unknown number of dimensions."""
-        return replace(self, least=least, most=None)
+        return self._replace(least=least, most=None)
 
     def shifted(self, low: int, high: int) -> Traits:
         """The same with `low` to `high` more dimensions."""
         most = None if self.most is None else max(self.most + high, 0)
-        return replace(self, least=max(self.least + low, 0), most=most)
+        return self._replace(least=max(self.least + low, 0), most=most)
 
     def at_least(self, rank: int) -> Traits:
         """The same, and known to have `rank` dimensions or more."""
         most = self.most if self.most is None else max(self.most, rank)
-        return replace(self, least=max(self.least, rank), most=most)
+        return self._replace(least=max(self.least, rank), most=most)
 
 
 _TOLD = ("tensor", "floating", "gradient", "whole", "unique", "single", "host")  # what None is unknown of
@@ -68,7 +67,7 @@ def joined(found: Sequence[Traits]) -> Traits:
     for other in rest:
         most = None if first.most is None or other.most is None else max(first.most, other.most)
         unlike = {name: None for name in _TOLD if getattr(first, name) != getattr(other, name)}
-        first = replace(first, least=min(first.least, other.least), most=most, **unlike)
+        first = first._replace(least=min(first.least, other.least), most=most, **unlike)
     return first
 
 

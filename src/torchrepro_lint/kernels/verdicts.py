@@ -10,7 +10,7 @@ import ast
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from torchrepro_lint import catalogue
@@ -145,8 +145,7 @@ class _Reader:
     # -- one call -----------------------------------------------------------------------------------------------
     def verdict(self, call: Call) -> OperationVerdict | None:
         """By the row that fits the call best: one that holds for certain before one that may."""
-        uses = cache(lambda: calls_of(call, self.program))
-        site = OperationCall(call, signature(call.name), self.tensors, uses)
+        site = OperationCall(call, signature(call.name), self.tensors, partial(calls_of, call, self.program))
         fits = [f for row in rows(call.name) if (f := self._fit(row, site)) is not None]
         if not fits or self.on_cpu:
             return None

@@ -96,8 +96,10 @@ def _as_written(call: ast.Call) -> ast.Call:
 
 def argument(call: Call, name: str) -> Site | Opaque | None:
     """The argument `name` of a loader or sampler."""
-    position, is_loader = _position(call.name, name), call.name in loaders()
-    handed = _handed_on(call.subclass, call.program) if call.subclass is not None and is_loader else None
+    position = _position(call.name, name)
+    if call.subclass is None or call.name not in loaders():
+        return call.argument(name, position)
+    handed = _handed_on(call.subclass, call.program)
     if handed is None or call.scope is handed.scope:
         return call.argument(name, position)
     written = handed.argument(name, position)

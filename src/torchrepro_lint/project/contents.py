@@ -30,9 +30,18 @@ def may_call(facts: ModuleFacts, name: str, owner: str) -> bool:
     )
 
 
-def may_pass(facts: ModuleFacts, name: str) -> bool:
-    """Whether a call may be given a function `name` of another file."""
-    return any(_may_be_others(value, scope) for _, value, scope in facts.passed.get(name, ()))
+def passes(facts: ModuleFacts, name: str) -> tuple[tuple[str, int], ...]:
+    """The functions `name` of other files that calls may be given, as they are imported: the module with the function,
+    and the number of dots before it; an empty text where the imports alone do not tell."""
+    found = (
+        _as_imported(value, scope) for _, value, scope in facts.passed.get(name, ()) if _may_be_others(value, scope)
+    )
+    return tuple(dict.fromkeys(found))
+
+
+def defines(facts: ModuleFacts, name: str) -> bool:
+    """Whether its name `name` is one function of its own, and never anything else."""
+    return [binding.kind for binding in facts.scope.bindings.get(name, ())] == ["function"]
 
 
 def calls_any(facts: ModuleFacts, *names: str) -> bool:
@@ -144,9 +153,23 @@ def _may_be_others(written: ast.expr, scope: Scope) -> bool:
     )
 
 
+def _as_imported(written: ast.expr, scope: Scope) -> tuple[str, int]:
+    """What `f` is after `from m import f`, and `m.f` after `import m`."""
+    root = written.value if isinstance(written, ast.Attribute) else written
+    owner = scope.binding_scope(root.id) if isinstance(root, ast.Name) else None
+    bindings = owner.bindings[root.id] if owner is not None and isinstance(root, ast.Name) else []
+    if [b.kind for b in bindings] == ["import"]:
+        (made,) = bindings
+        if isinstance(written, ast.Name) and isinstance(made.node, ast.ImportFrom):
+            return made.target, made.level
+        if isinstance(written, ast.Attribute) and isinstance(made.node, ast.Import):
+            return f"{made.target}.{written.attr}", made.level
+    return "", 0
+
+
 QUESTIONS: dict[str, Callable[..., Any]] = {
     question.__name__: question
-    for question in (may_call, may_pass, calls_any, reads_attribute, may_read, called_in, only_defines, start_of)
+    for question in (may_call, passes, defines, calls_any, reads_attribute, may_read, called_in, only_defines, start_of)
 }
 """By their names, under which they are noted."""
 

@@ -21,25 +21,29 @@ class Folders:
     def __init__(self, reach: Reach, tracker: Tracker) -> None:
         self.reach = reach
         self.tracker = tracker
-        self._found: dict[tuple[str, str], str | None] = {}
+        self._found: dict[tuple[str, str, str], str | None] = {}
         self._entries: dict[str, frozenset[str]] = {}
 
     def child(self, folder: str, name: str) -> str | None:
         """The file or folder that is the module `name` in a folder."""
-        key = (folder, name)
+        key = (CHILD, folder, name)
         if key not in self._found:
             self._found[key] = self._search(folder, name)
-        self.tracker.note((CHILD, folder, name), self._found[key])
-        return self._found[key]
+        found = self._found[key]
+        self.tracker.note(key, found)
+        return found
 
     def _search(self, folder: str, name: str) -> str | None:
         entries = self._names_in(folder)
+        file = f"{name}.py"
+        if name not in entries and file not in entries:  # as most names are not in most folders
+            return None
         path = os.path.join(folder, name)
         if name in entries and "__init__.py" in self._names_in(path):
             return path
-        if f"{name}.py" in entries:
+        if file in entries:
             return path + ".py"
-        if name in entries and name not in INSTALLED and self._holds_python(path):
+        if name not in INSTALLED and self._holds_python(path):
             return path  # a namespace package
         return None
 

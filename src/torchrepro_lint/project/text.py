@@ -27,6 +27,7 @@ _DEFINITION = rb"\b(?:def|class)\s+(\w+)"
 _BASES = rb"\bclass\s+\w+\s*\(([^()]*)"
 _IN_WORDS = frozenset(b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_") | frozenset(range(128, 256))
 _ONLY_WORDS = bytes(byte if byte in _IN_WORDS else ord(" ") for byte in range(256))  # a table for `translate`
+_SIZE = (TOO_LARGE,)
 _SEARCHING = "searching the project"
 Timed: TypeAlias = "Callable[[Kind, str], AbstractContextManager[None]]"
 
@@ -53,6 +54,8 @@ class ProjectText:
         self._tracker = tracker or Untracked()
         self._changed: dict[Path, bytes] = {}
         self._found: dict[Question, list[Path]] = {}
+        self._matches: Memo[bool | None] = Memo(self._tracker)
+        self._was_too_large: bool | None = None
         self._searches = 0
         self._indexes: dict[Callable[[bytes], set[bytes]], dict[bytes, list[Path]]] = {}  # by what they are of
         self.changes = 0  # how often a file was changed: what is kept of the text holds for one number
@@ -66,15 +69,16 @@ class ProjectText:
 
     @property
     def _is_too_large(self) -> bool:
-        known = self._tracker.recalled((TOO_LARGE,), bool)
-        found = known[0] if known is not None else self._read_contents is None
-        self._tracker.note((TOO_LARGE,), found)
-        return found
+        if self._was_too_large is None:
+            known = self._tracker.recalled(_SIZE, bool)
+            self._was_too_large = known[0] if known is not None else self._read_contents is None
+        self._tracker.note(_SIZE, self._was_too_large)
+        return self._was_too_large
 
     def _ask(self, question: Question, work: Callable[[], list[Path]]) -> list[Path]:
-        """The files that a search finds, in order of path: those that an earlier run found, where they are known."""
+        """The files that a search finds, in order of path: those that an earlier run found, where they are known. On
+        whether the project is too large, every search rests as well."""
         found = self._found.get(question)
-        _ = self._is_too_large  # on which every search rests
         if found is None:
             known = self._tracker.recalled(question, self._in_order)
             with self._timed("step", _SEARCHING):
@@ -119,6 +123,7 @@ class ProjectText:
 
     def fronts(self, packages: Collection[str]) -> list[Path]:
         """The `__init__.py` of the packages of these names, in order; none where the project is too large."""
+        _ = self._is_too_large
         return self._ask(
             (FRONTS, *sorted(packages)), lambda: [path for path in self._contents or () if is_front(path, packages)]
         )
@@ -133,6 +138,8 @@ class ProjectText:
         """Let `text` stand in for the file from now on; None for what is on disk."""
         self.changes += 1
         self._found.clear()
+        self._matches.clear()
+        self._was_too_large = None
         self.imports.clear()
         self.reachable.clear()
         if text is None:
@@ -167,6 +174,9 @@ class ProjectText:
     def any_match(self, pattern: re.Pattern[bytes], signs: Sequence[bytes] = ()) -> bool | None:
         """Whether any file's text matches, of which one of `signs` is part, if any are given, in any case; None when
         the project is too large."""
+        return self._matches.get((pattern, tuple(signs)), self._any_match, (pattern, signs))
+
+    def _any_match(self, pattern: re.Pattern[bytes], signs: Sequence[bytes]) -> bool | None:
         if self._is_too_large:
             return None
 
@@ -196,6 +206,7 @@ class ProjectText:
     def defining(self, name: str) -> list[Path]:
         """The files that have a function or class of this name, in order of path; none when the project is too large to
         tell."""
+        _ = self._is_too_large
         return self._ask((DEFINING, name), lambda: self._with(name, definitions))
 
     def derives(self, name: str) -> bool:

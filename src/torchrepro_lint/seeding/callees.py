@@ -4,8 +4,9 @@ unpickled. No state, no order."""
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
+from typing import TypeAlias
 
 from torchrepro_lint import catalogue
 from torchrepro_lint.dataflow import Call, Program, remembered
@@ -25,6 +26,8 @@ NUMBERING = frozenset({"torch.multiprocessing.spawn", "torch.multiprocessing.sta
 _SPAWNERS = NUMBERING | {"torch.distributed.launcher.elastic_launch",
                          "torch.distributed.launcher.api.elastic_launch"}  # fmt: skip
 _ELSEWHERE = frozenset({"worker_init_fn", "collate_fn"})  # run in the loader's workers
+ItemDraw: TypeAlias = "tuple[str, ast.Call, Scope]"
+"""The external function that draws an item, where it is called."""
 _REMOTE = "torch.distributed.rpc."  # makes an object of a class that it is given; others mostly keep the class
 MAX_UNPICKLED = 6  # between the model and the call that loads it
 MAX_METHODS = 3
@@ -113,7 +116,7 @@ class Callees:
             if function.kind != "class" or (name or "").startswith(_REMOTE):
                 yield function
         if isinstance(call.func, ast.Attribute) and call.func.attr == "submit":  # a job for another machine
-            yield from (method for method, _ in self.methods(call.args[:1], "__call__", scope))
+            yield from (method for method, _ in self.methods(call.args[:1], ("__call__",), scope))
 
     def _is_kept(self, keyword: str | None, call: ast.Call) -> bool:
         """Whether options keep a function until it is called as `args.run()`; `chosen` knows that call."""
@@ -146,12 +149,13 @@ class Callees:
             return []
         while isinstance(items, ast.Call) and items.args and self._program.qualified(items.func, scope) in HANDS_ON:
             items = items.args[0]
-        return self.methods([items], "__iter__", scope)
+        return self.methods([items], ("__iter__",), scope)
 
-    def methods(self, values: Iterable[ast.expr], name: str, scope: Scope) -> list[Run]:
-        """The methods of that name of the objects of the project that these values are."""
+    def methods(self, values: Iterable[ast.expr], names: Sequence[str], scope: Scope) -> list[Run]:
+        """The methods of these names, one name after the other, of the objects of the project that the values are."""
         owners = [owner for value in values for owner in self._classes(value, scope)]
-        return [(method, owner) for owner in owners if (method := self._program.names.method(owner, name)) is not None]
+        found = [(self._program.names.method(owner, name), owner) for name in names for owner in owners]
+        return [(method, owner) for method, owner in found if method is not None]
 
     @staticmethod
     def starts_process(name: str | None, call: ast.Call) -> bool:
@@ -166,7 +170,7 @@ class Callees:
 
 
 @remembered
-def drawn_by_items(loader: ast.Call, scope: Scope, program: Program) -> list[tuple[str, ast.Call, Scope]]:
+def drawn_by_items(loader: ast.Call, scope: Scope, program: Program) -> list[ItemDraw]:
     """The calls by which the items of a `DataLoader` are drawn from global generators other than torch's."""
     found = worker_draws(Call(loader, scope, "torch.utils.data.DataLoader", program)).found
     draws = [(d.node, d.facts.scope_of(d.node)) for d in found if d.kind in ("numpy", "python")]

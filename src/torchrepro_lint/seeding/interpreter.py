@@ -23,7 +23,7 @@ from torchrepro_lint.project.disk import exists
 from torchrepro_lint.project.entries import Entry
 from torchrepro_lint.rng import FAMILIES
 from torchrepro_lint.rng.draws import Seeder
-from torchrepro_lint.seeding.callees import EXITS, drawn_by_items, is_parameter
+from torchrepro_lint.seeding.callees import EXITS, ItemDraw, drawn_by_items, is_parameter
 from torchrepro_lint.seeding.run_by import IMPORTS, Run, commands, handlers, run_by, started, wrappers
 from torchrepro_lint.seeding.seeding import Link, Seeding
 from torchrepro_lint.seeding.state import FRESH, State, by_default, either, joined, level_by_default, replayed, telling
@@ -318,11 +318,13 @@ class _Interpreter:
         return state
 
     def _run_one_of(self, runs: Sequence[Run], call: ast.Call, state: State, scope: Scope, frame: Frame) -> State:
-        """The same method of one of several objects, of which it is not known which is used."""
-        if len(runs) < 2:
+        """Methods of one of several objects, of which it is not known which is used."""
+        owners = dict.fromkeys(owner for _, owner in runs)
+        if len(owners) < 2:
             return self._run_each(runs, call, state, scope, frame)
+        own = [[run for run in runs if run[1] is owner] for owner in owners]
         with self.effects.in_doubt():
-            return either([self._run_each((run,), call, state, scope, frame) for run in runs])
+            return either([self._run_each(methods, call, state, scope, frame) for methods in own])
 
     def _targets(self, call: ast.Call, scope: Scope, frame: Frame) -> tuple[str | Scope, ...]:
         handed = self._handed(call.func, scope, frame)
@@ -447,29 +449,32 @@ class _Interpreter:
             with self.effects.in_worker(False):
                 for given in ("sampler", "batch_sampler"):
                     state = self._run_one_of(self._methods_of(loader, given, "__iter__"), call, state, scope, frame)
+            items = self._methods_of(loader, "dataset", "__getitem__", "__iter__")
+            draws = drawn_by_items(call, scope, self.program)
+            if not items and not draws:
+                return state
             drawn = self.effects.drawn_in_workers
             with self.effects.in_worker(self._has_workers(loader, frame)):
-                for method in ("__getitem__", "__iter__"):
-                    state = self._run_one_of(self._methods_of(loader, "dataset", method), call, state, scope, frame)
-                state = self._drawn_by_items(call, state, scope)
+                state = self._run_one_of(items, call, state, scope, frame)
+                state = self._drawn_by_items(draws, call, state, scope)
             return self.effects.seed_workers(call, scope, state) if self.effects.drawn_in_workers > drawn else state
         if ".transforms." in name:
             listed = [e for a in call.args for e in (a.elts if isinstance(a, ast.List | ast.Tuple) else [a])]
             with self.effects.in_worker(None):
-                return self._run_each(self._callees.methods(listed, "__call__", scope), call, state, scope, frame)
+                return self._run_each(self._callees.methods(listed, ("__call__",), scope), call, state, scope, frame)
         return state
 
-    def _drawn_by_items(self, call: ast.Call, state: State, scope: Scope) -> State:
+    def _drawn_by_items(self, draws: Sequence[ItemDraw], call: ast.Call, state: State, scope: Scope) -> State:
         """What a pipeline of transforms draws that the data set was constructed with: by the class of each."""
         with self.effects.at(call, scope):
-            for name, draw, where in drawn_by_items(call, scope, self.program):
+            for name, draw, where in draws:
                 state = self.effects.apply(name, draw, state, where, Frame(where.function))
         return state
 
-    def _methods_of(self, loader: Call, name: str, method: str) -> list[Run]:
+    def _methods_of(self, loader: Call, name: str, *methods: str) -> list[Run]:
         """The methods of the project's objects that a loader is given."""
         given = argument(loader, name)
-        return self._callees.methods([given.node], method, given.scope) if isinstance(given, Site) else []
+        return self._callees.methods([given.node], methods, given.scope) if isinstance(given, Site) else []
 
     def _has_workers(self, loader: Call, frame: Frame) -> bool | None:
         """Whether the loader has worker processes for certain or by default; None where it may have, but for those that

@@ -202,12 +202,15 @@ class Effects:
             old = old._replace(level=max(old.level, state[FAMILIES.index("torch")].level))
             self.drawn_in_workers += 1
         is_seeded = old.level == SEEDED
-        if (is_seeded and draw.family in self.found.drawn) or is_besides(draw, self.program):
+        if is_seeded and draw.family in self.found.drawn:
+            return state
+        kind = "in workers" if may_be_in_workers else draw.kind
+        if self._is_expected(draw, kind, old.level) or is_besides(draw, self.program):
             return state
         if frame is not None and self._is_multiplied_away(draw, frame):
             self.depending += 1
             return state
-        kind = "in workers" if may_be_in_workers else kind_of(draw, self.program)
+        kind = kind if may_be_in_workers else kind_of(draw, self.program)
         chain = (*self.chain, Link(draw.node, draw.scope))
         if is_measured(chain) or (kind == "init" and are_lost(chain, self.program)):
             self.depending += 1
@@ -216,10 +219,7 @@ class Effects:
             kind = self._purpose(draw, chain, frame)
             self.depending += kind != "sample"
         self.draws += 1
-        witness = Witness(
-            draw._replace(kind=kind), chain, old.level, self.process,
-            self.doubts == 0, self.cases > 0, self.rare > 0, self.draws, self.rare + self.unset == 0,
-        )  # fmt: skip
+        witness = self._witness(draw._replace(kind=kind), chain, old.level)
         self.found.drawn.setdefault(draw.family, witness)
         if is_seeded or (draw.family != "torch" and self._is_seeded_by_workers()):
             return state
@@ -231,6 +231,20 @@ class Effects:
         if is_early and (old.early is None or (witness.sure and not old.early.sure)):
             return (*state[:i], old._replace(early=witness), *state[i + 1 :])
         return state
+
+    def _witness(self, draw: Draw, chain: tuple[Link, ...], level: int) -> Witness:
+        return Witness(
+            draw, chain, level, self.process,
+            self.doubts == 0, self.cases > 0, self.rare > 0, self.draws, self.rare + self.unset == 0,
+        )  # fmt: skip
+
+    def _is_expected(self, draw: Draw, kind: str, level: int) -> bool:
+        """Whether an equal draw is still to come, so that nothing would be noted of this one, whatever becomes of it.
+        What kind of draw a sample is would have to be found out."""
+        if kind == "sample" or not self.deferred or not (draw.deferred or self.in_use):
+            return False
+        witness = self._witness(draw._replace(kind=kind), (), level)
+        return len(telling((*self.deferred, witness), self.arm)) == len(self.deferred)
 
     def _is_multiplied_away(self, draw: Draw, frame: Frame) -> bool:
         """Whether what is drawn is multiplied with 0 in the call in progress: `render(rays, noise=0)`."""

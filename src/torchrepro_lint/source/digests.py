@@ -13,18 +13,30 @@ import sys
 from torchrepro_lint.reading import digest
 from torchrepro_lint.source.lexemes import COMMENT, STRING
 
-# An empty line behind a backslash ends the statement, and stays.
-_BEHIND = r"(?:(?<=\n)(?<!\\\n)|\A)"
-_LAYOUT = rf"({STRING})|{_BEHIND}[ \t\f]*(?:{COMMENT})?\n|[ \t\f]*{COMMENT}"
+_APART = rf"({STRING}|{COMMENT})"  # begins with one of three characters: the others are skipped fast
+# Behind a backslash an empty line ends the statement, and a blank is an error.
+_BEHIND_BACKSLASH = r"\\(?:[ \t\f]+|\n[ \t\f]*)(?:\n|\Z)"
 _F_STRING = rf"(?i)(?<!\w)(?:[ft]r?|r[ft])({STRING})"
 _REUSES_QUOTES = sys.version_info >= (3, 12)
 
 
 def code_digest(text: str) -> str | None:
-    """A name for what is left of a file without comments and empty lines; None where that cannot be told."""
+    """A name for what is left of a file without comments, empty lines and blanks at the ends of lines; None where that
+    cannot be told."""
     if "\r" in text or not _is_plain(text):
         return None
-    return digest(re.sub(_LAYOUT, r"\1", text).encode(errors="surrogatepass"))
+    parts = re.split(_APART, text)
+    apart = parts[1::2]
+    parts[1::2] = ["" if part[0] == "#" else '"' for part in apart]
+    code = "".join(parts)
+    if "\\" not in code or re.search(_BEHIND_BACKSLASH, code) is None:
+        code = "\n".join(filter(None, map(_without_end, code.split("\n"))))
+    strings = [part for part in apart if part[0] != "#"]
+    return digest("\0".join([code, *strings]).encode(errors="surrogatepass"))
+
+
+def _without_end(line: str) -> str:
+    return line.rstrip(" \t\f")
 
 
 def _is_plain(text: str) -> bool:

@@ -368,7 +368,8 @@ def _is_on_one_line(facts: ModuleFacts, call: ast.Call) -> bool:
 
 def _before_argument(facts: ModuleFacts, call: ast.Call) -> str:
     """What is before the last argument that begins a line; where none does, before the first."""
-    places = [facts.range(argument).start for argument in _arguments(facts, call)]
+    arguments = _arguments(facts, call)
+    places = [facts.range(a).start for a in arguments if a.lineno > call.lineno or a is arguments[0]]
     before = [facts.source.line(place.line)[: place.column - 1] for place in places]
     return next((text for text in reversed(before) if not text.strip()), before[0])
 
