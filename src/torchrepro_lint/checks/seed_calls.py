@@ -81,7 +81,7 @@ def by_own_seeder(
 ) -> tuple[list[str], tuple[Edit, ...]] | None:
     """A call of the project's own function that seeds all of these; with its default, where the seed `is_free`."""
     scope, at = place.scope, place.statement
-    if len(families) < 2 or _at_once(scope.facts, scope, at) is not None:
+    if _at_once(scope.facts, scope, at) is not None:
         return None
     packages = {package for facts in seeding.visited for package in facts.packages}
     name, seeder = own_seeder(program, scope, at, families, packages) or (None, None)

@@ -1,10 +1,12 @@
-"""Which generators the fix of TRP101 seeds: those that are missing where the process seeds others; else all that it
-has, since what cannot be seen may draw from any of them.
+"""Which generators the fix of TRP101 seeds: those that are missing where the process seeds others; else all that
+something may draw from, seen or not.
 """
 
 from __future__ import annotations
 
 import ast
+import re
+import sys
 from typing import TYPE_CHECKING
 
 from torchrepro_lint import catalogue
@@ -13,11 +15,11 @@ from torchrepro_lint.dataflow.options import outcome
 from torchrepro_lint.dataflow.outcomes import Truth
 from torchrepro_lint.rng.predicates import about_seed
 from torchrepro_lint.seeding.seeding import SEEDED
-from torchrepro_lint.seeding.unfollowed import may_use_tensors, uses_tensors
+from torchrepro_lint.seeding.unfollowed import chooses, may_use_tensors, uses_tensors
 
 if TYPE_CHECKING:
     from torchrepro_lint.dataflow.program import Program
-    from torchrepro_lint.index import Scope
+    from torchrepro_lint.index import Binding, ModuleFacts, Scope
     from torchrepro_lint.seeding.seeding import Seeding, SeedMet
     from torchrepro_lint.seeding.unseeded import Unseeded
 
@@ -25,14 +27,19 @@ SEED_CALLS = {"python": ("random", "seed"), "numpy": ("numpy", "random.seed"), "
 
 
 def families_of(program: Program, seeding: Seeding, found: Unseeded, process: Scope | None) -> list[str]:
-    """Those that are missing where the process seeds others; else all that it has."""
+    """Those that are missing where the process seeds others; else all that something may draw from."""
     missing = {f for f, w in found.draws.items() if w.process is process} or set(found.named)
-    seeds = (m for m in seeding.met if m.level == SEEDED and m.process is process)
-    if all(may_be_left_out(program, m) for m in seeds):
+    if is_fresh(program, seeding, process):
         missing |= {"torch"} if uses_tensors(seeding) else set()
-        missing |= {"python"} if _has_random(program, seeding) else set()
-        missing |= {"numpy"} if _has_numpy(program, seeding) else set()
+        has = {"python": _has_random(program, seeding), "numpy": _has_numpy(program, seeding)}
+        missing |= {f for f, is_there in has.items() if is_there and _may_draw(f, seeding, found, program)}
     return [family for family in SEED_CALLS if family in missing]
+
+
+def is_fresh(program: Program, seeding: Seeding, process: Scope | None) -> bool:
+    """Whether a process seeds no generator in any case."""
+    seeds = (m for m in seeding.met if m.level == SEEDED and m.process is process)
+    return all(may_be_left_out(program, m) for m in seeds)
 
 
 def _has_random(program: Program, seeding: Seeding) -> bool:
@@ -47,6 +54,25 @@ def _has_numpy(program: Program, seeding: Seeding) -> bool:
         return True
     naming = program.project.text.mentioning("numpy")
     return bool(naming) and not program.project.reachable(seeding.entry.facts.source.path).isdisjoint(naming or ())
+
+
+def _may_draw(family: str, seeding: Seeding, found: Unseeded, program: Program) -> bool:
+    """Whether anything may draw from a generator out of sight: a library that is not known for not doing so, or what
+    the program chooses at run time."""
+    if not found.draws or not seeding.complete or chooses(seeding, program):
+        return True
+    in_sight = (*sys.stdlib_module_names - {"random"}, *catalogue.table("rng")["draws_in_sight"][family])
+    known = re.compile(rf"(?:{'|'.join(map(re.escape, in_sight))})(?:\.|$)")
+    return any(_draws_by(b, facts, known, program) for facts in seeding.visited for b in facts.imports)
+
+
+def _draws_by(binding: Binding, facts: ModuleFacts, known: re.Pattern[str], program: Program) -> bool:
+    """Whether what an import brings in may draw out of sight: it is no file of the project, nor `known`."""
+    if known.match(binding.target):
+        return False
+    if binding.target == "numpy":  # asked of its own generator only
+        return bool(facts.reads(facts.tree).of_attribute("random"))
+    return program.project.finder.find(binding.target, binding.level, str(facts.source.path)) is None
 
 
 def may_be_left_out(program: Program, met: SeedMet) -> bool:
