@@ -289,9 +289,11 @@ PLACES = {
         "login(userdata.get('TOKEN'))\n\n" + SEEDS.format(0) + "torch.nn.Linear",
     ),
     "below the comment that heads a marked cell": (
-        "# %%\n# by A. Person\nimport torch\nfrom company import d\n\n# %%\nsize = 4\nmodel = torch.nn.Linear(size, 1)\n"
-        "model(d).sum().backward()\n",
-        "# %%\n# by A. Person\nimport random\n\nimport torch\nfrom company import d\n\n# %%\n" + SEEDS.format(0) + "\nsize = 4\n",
+        "# %%\n# by A. Person\nimport torch\nfrom company import d\n\n# %%\nsize = 4\n"
+        "model = torch.nn.Linear(size, 1)\nmodel(d).sum().backward()\n",
+        "# %%\n# by A. Person\nimport random\n\nimport torch\nfrom company import d\n\n# %%\n"
+        + SEEDS.format(0)
+        + "\nsize = 4\n",
     ),
     "after options that a trainer and a model add": (
         "from argparse import ArgumentParser\n\nimport torch\n"
@@ -627,7 +629,8 @@ def test_a_cell_does_not_use_what_a_later_one_imports(tmp_path: Path) -> None:
 def test_the_imports_of_two_cells_are_no_group(tmp_path: Path) -> None:
     sources = [
         "import numpy as np",
-        "import os\n\nfrom torch import nn, optim\nimport toolz\n\nnet = nn.Linear(4, 1)\noptimizer = optim.SGD(net.parameters())\n"
+        "import os\n\nfrom torch import nn, optim\nimport toolz\n\n"
+        "net = nn.Linear(4, 1)\noptimizer = optim.SGD(net.parameters())\n"
         "for _ in range(9):\n    net(np.ones(4)).sum().backward()\n    optimizer.step()",
     ]
     cells = [
