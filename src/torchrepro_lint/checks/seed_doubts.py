@@ -13,6 +13,7 @@ from torchrepro_lint import catalogue
 from torchrepro_lint.dataflow.conditions import conditions
 from torchrepro_lint.dataflow.enclosing import calls_in
 from torchrepro_lint.index import last_name
+from torchrepro_lint.project.contents import lies_with_tests
 from torchrepro_lint.project.declarations import names_options_at_run_time
 from torchrepro_lint.rng.draws import draw_of
 from torchrepro_lint.rng.predicates import about_seed
@@ -38,6 +39,7 @@ def is_unclear(
     return (
         _may_be_another_number(seeding, place, program)
         or _is_seeded_further_on(seeding, process, families)
+        or lies_with_tests(seeding.entry.facts)
         or is_turned_off({seeding.entry.facts.source.path}, program)
         or _is_headed(place)
         or _is_among_imports(facts, statement)
