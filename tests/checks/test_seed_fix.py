@@ -824,7 +824,7 @@ REGISTERED = """\
 import environments
 import torch
 
-environments.register("walk")
+walking = environments.register("walk")
 
 
 def walk():

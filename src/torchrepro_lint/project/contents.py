@@ -104,8 +104,8 @@ def is_test(facts: ModuleFacts) -> bool:
 
 
 def _is_evaluation(facts: ModuleFacts) -> bool:
-    """Whether a file that is named as one of tests is a program: it has options, or nothing that a runner finds and lies
-    in no folder of tests."""
+    """Whether a file that is named as one of tests is a program: it has options, or nothing that a runner finds, and
+    does not lie with tests."""
     if "ArgumentParser" in facts.calls or "parse_args" in facts.calls:
         return True
     if lies_with_tests(facts):

@@ -22,7 +22,8 @@ from torchrepro_lint.seeding.run_by import commands
 from torchrepro_lint.seeding.transfer import is_besides
 
 MAX_DEPTH = 5  # of functions that read options
-_DEFINES = (ast.Import, ast.ImportFrom, ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+_OF_FILE = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+_DEFINES = (ast.Import, ast.ImportFrom, *_OF_FILE)
 # What runs the one function that it is given, with options as its arguments.
 _COMMAND_LINES = frozenset({"fire.Fire", "fire.core.Fire", "typer.run", "absl.app.run", "tyro.cli"})
 # What of a parser of options takes options as well: docs.python.org/3/library/argparse.html#other-utilities
@@ -67,7 +68,23 @@ def _goes_on(
 def _is_work(statement: ast.stmt, scope: Scope, works: Collection[ast.AST], program: Program) -> bool:
     if isinstance(statement, _DEFINES):
         return statement in works
-    return any(n in works or not _only_sets_up(n, scope, program, 0) for n in _calls(statement))
+    calls = list(_calls(statement))
+    if any(n in works for n in calls):
+        return True
+    return not _prepares(statement, scope, program) and not all(_only_sets_up(n, scope, program, 0) for n in calls)
+
+
+def _prepares(statement: ast.stmt, scope: Scope, program: Program) -> bool:
+    """Whether a statement above the definitions of a file makes a library ready, with nothing of the program's own:
+    `pynvml.nvmlInit()`."""
+    match statement:
+        case ast.Expr(value=ast.Call(args=args, keywords=keywords) as call) if scope.kind == "module":
+            given = (*args, *(k.value for k in keywords))
+            name = program.callee(call, scope)
+            is_above = any(isinstance(s, _OF_FILE) and s.lineno > statement.lineno for s in scope.facts.tree.body)
+            is_of_library = name is not None and draw_of(program, name, call, scope) is None and not _is_never(name)
+            return is_above and is_of_library and all(isinstance(a, ast.Constant) for a in given)
+    return False
 
 
 def _entered(statement: ast.stmt | None, scope: Scope, works: Collection[ast.AST], program: Program) -> Scope | None:
@@ -193,7 +210,11 @@ def _function_sets_up(function: Scope, depth: int, program: Program) -> bool:
 def _is_quiet(name: str) -> bool:
     """Whether an external function neither draws nor seeds, runs code that it is given, nor reads the clock."""
     rows = catalogue.table("callables")["set_up"]
-    if name.startswith(tuple(rows["never"])):
+    if _is_never(name):
         return False
     known = name.partition(".")[0] in rows["packages"] or name.removesuffix(".__init__") in rows["names"]
     return known or name.startswith(tuple(rows["prefixes"]))
+
+
+def _is_never(name: str) -> bool:
+    return name.startswith(tuple(catalogue.table("callables")["set_up"]["never"]))
