@@ -5,7 +5,8 @@ from __future__ import annotations
 import ast
 import re
 
-from torchrepro_lint.index import ModuleFacts
+from torchrepro_lint.dataflow.enclosing import block_of
+from torchrepro_lint.index import ModuleFacts, last_name
 from torchrepro_lint.kernels.flags import Setting
 from torchrepro_lint.model import Edit, Position, Range
 from torchrepro_lint.syntax import insert_before, replace, top_line
@@ -18,6 +19,9 @@ PRAISE = re.compile(
     r"|(?:activat|enabl|turn|us)\w*\b.*\bbenchmark\w*|benchmark mode)\b",
     re.IGNORECASE,
 )
+
+_TELLS = ("print", "debug", "info", "warning", "log")
+_SAYS = re.compile(r"cudnn|\bbenchmark", re.IGNORECASE)
 
 
 def with_value(setting: Setting, text: str) -> tuple[Edit, ...]:
@@ -46,11 +50,23 @@ def _with_comment(facts: ModuleFacts, edit: Edit) -> Edit:
 
 
 def is_explained(setting: Setting) -> bool:
-    """Whether a comment stands with the switch that `with_value` leaves there: it may say why the value is as it is."""
+    """Whether a comment stands with the switch that `with_value` leaves there: it may say why the value is as it is. Or
+    the program itself says above that the switch is on."""
     facts, statement = setting.facts, setting.statement
     behind = facts.source.line(statement.end_lineno or 0)[facts.range(statement).end.column - 1 :]
     is_above = top_line(facts, statement) < statement.lineno and not _comment_above(facts, statement)
-    return is_above or ("#" in behind and not PRAISE.match(behind))
+    return is_above or ("#" in behind and not PRAISE.match(behind)) or _is_announced(setting)
+
+
+def _is_announced(setting: Setting) -> bool:
+    """Whether the statement above prints or logs a text about the switch: `print("Set cuDNN benchmark")`."""
+    block = block_of(setting.facts, setting.statement)
+    index = block.index(setting.statement) if setting.statement in block else 0
+    match block[index - 1] if index else None:
+        case ast.Expr(value=ast.Call(func=function) as call) if last_name(function) in _TELLS:
+            texts = (n.value for n in ast.walk(call) if isinstance(n, ast.Constant) and isinstance(n.value, str))
+            return any(map(_SAYS.search, texts))
+    return False
 
 
 def _comment_above(facts: ModuleFacts, statement: ast.stmt) -> tuple[Edit, ...]:
