@@ -195,7 +195,8 @@ if __name__ == '__main__':
 """
 
 
-SEEDS = "random.seed({0})\ntorch.manual_seed({0})\n"
+SEEDS = "torch.manual_seed({0})\n"
+BOTH = "random.seed({0})\n" + SEEDS
 OPTIONS = """\
 import argparse
 import random
@@ -226,21 +227,21 @@ PLACES = {
         "    parser = argparse.ArgumentParser()\n    kinds = parser.add_subparsers()\n"
         "    kinds.add_parser('a').add_argument('-b')\n    parser.parse_args()\n"
         "    torch.nn.Linear(4, 1)(d).sum().backward()\n",
-        "    parser.parse_args()\n    random.seed(0)\n",
+        "    parser.parse_args()\n    torch.manual_seed(0)\n",
     ),
     "the seed of all commands": (
         COMMANDS.format(required="required=True", two="common(two)"),
-        "    random.seed(args.seed)\n    torch.manual_seed(args.seed)\n    args.run(args)\n",
+        "    torch.manual_seed(args.seed)\n    args.run(args)\n",
     ),
     "the seed of the parser of commands": (
         COMMANDS.format(required="", two="common(parser.add_argument_group())"),
-        "    random.seed(args.seed)\n    torch.manual_seed(args.seed)\n    args.run(args)\n",
+        "    torch.manual_seed(args.seed)\n    args.run(args)\n",
     ),
     "before what an option names": (
         "import argparse\nimport torch\nfrom work import run\n\nparser = argparse.ArgumentParser()\n"
         "parser.set_defaults(run=run)\nargs = parser.parse_args()\nargs.run()\n"
         "torch.nn.Linear(4, 1)(d).sum().backward()\n",
-        "args = parser.parse_args()\n" + SEEDS.format(0) + "args.run()\n",
+        "args = parser.parse_args()\n" + BOTH.format(0) + "args.run()\n",
     ),
     "above the first lines of the guard": (
         "import torch\n\nif __name__ == '__main__':\n    size = 4\n    model = torch.nn.Linear(size, 1)\n"
@@ -250,17 +251,17 @@ PLACES = {
     "above constants with a comment of others": (
         "import torch\n\nif __name__ == '__main__':\n    names = ['a']\n    # names = ['b']\n    for name in names:\n"
         "        torch.nn.Linear(4, 1)(d).sum().backward()\n",
-        "if __name__ == '__main__':\n    random.seed(0)\n    torch.manual_seed(0)\n    names = ['a']\n    # names",
+        "if __name__ == '__main__':\n    torch.manual_seed(0)\n    names = ['a']\n    # names",
     ),
     "above code that is commented out": (
         "import torch\n\nif __name__ == '__main__':\n    # try_out()\n\n    # show()\n"
         "    torch.nn.Linear(4, 1)(d).sum().backward()\n",
-        "if __name__ == '__main__':\n    random.seed(0)\n    torch.manual_seed(0)\n\n    # try_out()\n\n    # show()\n",
+        "if __name__ == '__main__':\n    torch.manual_seed(0)\n\n    # try_out()\n\n    # show()\n",
     ),
     "above code in quotes": (
         'import torch\n\nif __name__ == \'__main__\':\n    """\n    x = 1\n    """\n'
         "    torch.nn.Linear(4, 1)(d).sum().backward()\n",
-        'if __name__ == \'__main__\':\n    random.seed(0)\n    torch.manual_seed(0)\n    """\n',
+        'if __name__ == \'__main__\':\n    torch.manual_seed(0)\n    """\n',
     ),
     "not between options": (
         "import argparse\nimport multiprocessing as mp\nimport random\n\nimport torch\n\nif __name__ == '__main__':\n"
@@ -292,7 +293,7 @@ PLACES = {
         "# %%\n# by A. Person\nimport torch\nfrom company import d\n\n# %%\nsize = 4\n"
         "model = torch.nn.Linear(size, 1)\nmodel(d).sum().backward()\n",
         "# %%\n# by A. Person\nimport random\n\nimport torch\nfrom company import d\n\n# %%\n"
-        + SEEDS.format(0)
+        + BOTH.format(0)
         + "\nsize = 4\n",
     ),
     "after options that a trainer and a model add": (
@@ -315,7 +316,7 @@ PLACES = {
         "import torch\nfrom docopt import docopt\nfrom torch.utils.tensorboard import SummaryWriter\n\nseed = 5\n"
         "if __name__ == '__main__':\n    args = docopt(__doc__)\n    log = SummaryWriter('a')\n"
         "    torch.nn.Linear(4, 1)(d).sum().backward()\n",
-        "    log = SummaryWriter('a')\n    random.seed(seed)\n",
+        "    log = SummaryWriter('a')\n    torch.manual_seed(seed)\n",
     ),
 }
 
@@ -331,7 +332,7 @@ UNCLEAR = {
     "a command may be left out": COMMANDS.format(required="", two="common(two)"),
     "settings that others change": "import torch\n\nsettings = {'lr': 0.1, 'seed': 7}\ndel settings['seed']\n"
     "torch.nn.Linear(4, 1)(d).sum().backward()\n",
-    "its name is another thing's": "import torch\nfrom random import *\n\ntorch.nn.Linear(4, 1)(d).sum().backward()\n",
+    "its name is another thing's": "import torch, company\nfrom random import *\n\ntorch.nn.Linear(4, 1)(d).sum().backward()\n",
     "between imports": "import torch\n\ndata = load()\nimport os\ntorch.nn.Linear(4, 1)(d).sum().backward()\n",
     "the program seeds by itself, too late": "import torch\n\n\ndef train():\n    if torch.cuda.is_available():\n"
     "        torch.cuda.manual_seed(3)\n    else:\n        torch.manual_seed(3)\n"
@@ -480,7 +481,7 @@ FILE = "    with open({path}) as file:\n        config = yaml.safe_load(file)\n"
             "",
             OPTION + FILE.format(path="args.path"),
             "['rate']",
-            "seed = config.get('seed') or 0\n    random.seed(seed)\n",
+            "torch.manual_seed(config.get('seed') or 0)\n",
         ),
         ("import argparse, yaml", "", "", OPTION + FILE.format(path="args.path"), ".rate", "torch.manual_seed(0)"),
     ],
@@ -566,9 +567,7 @@ def test_a_process_whose_seed_is_off_by_default_gets_the_default(tmp_path: Path)
         "    torch.nn.Linear(4, 1)(torch.ones(4)).sum().backward()\n\n\nif __name__ == '__main__':\n"
         "    mp.spawn(work, nprocs=2, args=(parser.parse_args(),))\n"
     )
-    wanted = text.replace("default=None", "default=0").replace("import argparse\n", "import argparse\nimport random\n")
-    seeds = "        torch.manual_seed(args.seed)\n"
-    assert fixed(tmp_path, text) == wanted.replace(seeds, f"{seeds}        random.seed(args.seed)\n")
+    assert fixed(tmp_path, text) == text.replace("default=None", "default=0")
 
 
 def test_its_imports_stand_above_it_where_it_stands_between_imports(tmp_path: Path) -> None:
@@ -905,6 +904,6 @@ def test_the_imports_of_a_cell_stay_together(tmp_path: Path) -> None:
 
 
 def test_an_import_does_not_part_another_from_the_line_that_uses_it(tmp_path: Path) -> None:
-    text = "import matplotlib\nmatplotlib.use('Agg')\nimport pandas\n\nimport torch\n\n"
+    text = "import matplotlib\nmatplotlib.use('Agg')\nimport skimage\n\nimport torch\n\n"
     after = fixed(tmp_path, f"{text}torch.nn.Linear(4, 1)(d).sum().backward()\n")
     assert "import numpy as np\nimport matplotlib\nmatplotlib.use('Agg')\n" in after

@@ -7,6 +7,7 @@ from __future__ import annotations
 import ast
 import re
 import sys
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from torchrepro_lint import catalogue
@@ -15,7 +16,7 @@ from torchrepro_lint.dataflow.options import outcome
 from torchrepro_lint.dataflow.outcomes import Truth
 from torchrepro_lint.rng.predicates import about_seed
 from torchrepro_lint.seeding.seeding import SEEDED
-from torchrepro_lint.seeding.unfollowed import chooses, may_use_tensors, uses_tensors
+from torchrepro_lint.seeding.unfollowed import may_use_tensors, names_code, uses_tensors
 
 if TYPE_CHECKING:
     from torchrepro_lint.dataflow.program import Program
@@ -57,22 +58,38 @@ def _has_numpy(program: Program, seeding: Seeding) -> bool:
 
 
 def _may_draw(family: str, seeding: Seeding, found: Unseeded, program: Program) -> bool:
-    """Whether anything may draw from a generator out of sight: a library that is not known for not doing so, or what
-    the program chooses at run time."""
-    if not found.draws or not seeding.complete or chooses(seeding, program):
+    """Whether anything may draw from a generator out of sight: a function that is called only by its name, a library
+    that is not known for not doing so, or what the program chooses at run time."""
+    if not found.draws or not seeding.complete or names_code(seeding, program):
         return True
-    in_sight = (*sys.stdlib_module_names - {"random"}, *catalogue.table("rng")["draws_in_sight"][family])
+    rows = catalogue.table("rng")["draws_in_sight"]
+    in_sight = (*sys.stdlib_module_names, "numpy", *rows[family])
     known = re.compile(rf"(?:{'|'.join(map(re.escape, in_sight))})(?:\.|$)")
-    return any(_draws_by(b, facts, known, program) for facts in seeding.visited for b in facts.imports)
+    return any(
+        not facts.calls.keys().isdisjoint(rows["unless"][family])
+        or any(_is_unknown(b, facts, known, program) for b in facts.imports)
+        or any(seeding.runs(node, facts.scope_of(node)) for node in _reads(family, facts))
+        for facts in seeding.visited
+    )
 
 
-def _draws_by(binding: Binding, facts: ModuleFacts, known: re.Pattern[str], program: Program) -> bool:
-    """Whether what an import brings in may draw out of sight: it is no file of the project, nor `known`."""
+def _is_unknown(binding: Binding, facts: ModuleFacts, known: re.Pattern[str], program: Program) -> bool:
+    """Whether an import brings in what is no file of the project, nor `known`."""
     if known.match(binding.target):
         return False
-    if binding.target == "numpy":  # asked of its own generator only
-        return bool(facts.reads(facts.tree).of_attribute("random"))
     return program.project.finder.find(binding.target, binding.level, str(facts.source.path)) is None
+
+
+def _reads(family: str, facts: ModuleFacts) -> Iterator[ast.Name | ast.Attribute]:
+    """Where a file reads the module of a generator, or what it imports of it."""
+    reads = facts.reads(facts.tree)
+    module = {"python": "random", "numpy": "numpy.random"}[family]
+    if family == "numpy":
+        yield from reads.of_attribute("random")
+    for binding in facts.imports:
+        if binding.target == module or binding.target.startswith(f"{module}."):
+            for alias in getattr(binding.node, "names", ()):
+                yield from reads.of_name(alias.asname or alias.name)
 
 
 def may_be_left_out(program: Program, met: SeedMet) -> bool:

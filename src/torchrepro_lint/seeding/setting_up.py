@@ -76,7 +76,7 @@ def _is_work(statement: ast.stmt, scope: Scope, works: Collection[ast.AST], prog
 
 def _prepares(statement: ast.stmt, scope: Scope, program: Program) -> bool:
     """Whether a statement above the definitions of a file makes a library ready, with nothing of the program's own:
-    `pynvml.nvmlInit()`."""
+    `pynvml.nvmlInit()`; or one reads an option that is written as a literal: `args.size = eval(args.size)`."""
     match statement:
         case ast.Expr(value=ast.Call(args=args, keywords=keywords) as call) if scope.kind == "module":
             given = (*args, *(k.value for k in keywords))
@@ -84,6 +84,8 @@ def _prepares(statement: ast.stmt, scope: Scope, program: Program) -> bool:
             is_above = any(isinstance(s, _OF_FILE) and s.lineno > statement.lineno for s in scope.facts.tree.body)
             is_of_library = name is not None and draw_of(program, name, call, scope) is None and not _is_never(name)
             return is_above and is_of_library and all(isinstance(a, ast.Constant) for a in given)
+        case ast.Assign(targets=[target], value=ast.Call(func=ast.Name(id="eval"), args=[text])):
+            return ast.unparse(target) == ast.unparse(text)
     return False
 
 
@@ -146,8 +148,8 @@ def _calls(node: ast.AST) -> Iterator[ast.Call]:
 def _only_sets_up(call: ast.Call, scope: Scope, program: Program, depth: int) -> bool:
     """Whether a call can neither draw nor seed, nor reads the clock, whatever it is given."""
     draw = draw_of(program, program.callee(call, scope), call, scope)
-    if draw is not None and is_besides(draw, program):
-        return True
+    if draw is not None:
+        return is_besides(draw, program)
     found = program.runs(call, scope)
     if found:
         return all(_is_harmless(callee, program, depth) for callee in found)

@@ -131,7 +131,7 @@ def may_train(seeding: Seeding, program: Program) -> bool:
         return True
     if _resumes_an_optimizer(seeding, program):
         return True
-    return chooses(seeding, program) and _trains_by_name({_last(s) for s in unfollowed(seeding, program)}, program)
+    return _chooses(seeding, program) and _trains_by_name({_last(s) for s in unfollowed(seeding, program)}, program)
 
 
 def uses_tensors(seeding: Seeding) -> bool:
@@ -144,7 +144,7 @@ def may_use_tensors(seeding: Seeding, program: Program) -> bool:
     if uses_tensors(seeding):
         return True
     files = program.project.text.mentioning("torch")
-    if not files or chooses(seeding, program):
+    if not files or _chooses(seeding, program):
         return bool(files)
     return not program.project.reachable(seeding.entry.facts.source.path).isdisjoint(files)
 
@@ -175,10 +175,13 @@ def _fits(call: ast.Call, scope: Scope, program: Program) -> bool:
     return not made or any(name.startswith(_TENSORS) or name.partition(".")[0] not in known for name in named)
 
 
-def chooses(seeding: Seeding, program: Program) -> bool:
-    """Whether a program runs what is only named at run time."""
-    if any(map(_is_looked_up, seeding.unfollowed)):
-        return True
+def _chooses(seeding: Seeding, program: Program) -> bool:
+    """Whether a program runs what is only named at run time, or is an item of something."""
+    return any(map(_is_looked_up, seeding.unfollowed)) or names_code(seeding, program)
+
+
+def names_code(seeding: Seeding, program: Program) -> bool:
+    """Whether a program imports or makes what is only named at run time."""
     chosen = catalogue.names("callables", "chosen")
     sites = seeding.calls(*catalogue.last_parts(chosen))
     return any(program.callee(*site) in chosen and not _is_written_out(site[0]) for site in sites)
