@@ -332,7 +332,8 @@ UNCLEAR = {
     "a command may be left out": COMMANDS.format(required="", two="common(two)"),
     "settings that others change": "import torch\n\nsettings = {'lr': 0.1, 'seed': 7}\ndel settings['seed']\n"
     "torch.nn.Linear(4, 1)(d).sum().backward()\n",
-    "its name is another thing's": "import torch, company\nfrom random import *\n\ntorch.nn.Linear(4, 1)(d).sum().backward()\n",
+    "its name is another thing's": "import torch, company\nfrom random import *\n\n"
+    "torch.nn.Linear(4, 1)(d).sum().backward()\n",
     "between imports": "import torch\n\ndata = load()\nimport os\ntorch.nn.Linear(4, 1)(d).sum().backward()\n",
     "the program seeds by itself, too late": "import torch\n\n\ndef train():\n    if torch.cuda.is_available():\n"
     "        torch.cuda.manual_seed(3)\n    else:\n        torch.manual_seed(3)\n"
@@ -907,3 +908,42 @@ def test_an_import_does_not_part_another_from_the_line_that_uses_it(tmp_path: Pa
     text = "import matplotlib\nmatplotlib.use('Agg')\nimport skimage\n\nimport torch\n\n"
     after = fixed(tmp_path, f"{text}torch.nn.Linear(4, 1)(d).sum().backward()\n")
     assert "import numpy as np\nimport matplotlib\nmatplotlib.use('Agg')\n" in after
+
+
+def notebook(folder: Path, name: str, *sources: str) -> Path:
+    cells = [{"cell_type": "code", "metadata": {}, "source": c, "outputs": [], "execution_count": 1} for c in sources]
+    path = folder / name
+    path.write_text(json.dumps({"cells": cells, "metadata": {}, "nbformat": 4, "nbformat_minor": 5}))
+    return path
+
+
+def test_no_cell_begins_with_a_blank_line(tmp_path: Path) -> None:
+    """Its first comment stands right below the imports of the cell above only in the text of all cells."""
+    work = "# the model\nnet = torch.nn.Linear(4, 1)\noptimizer = torch.optim.SGD(net.parameters())\n"
+    work += "for x in data:\n    net(x).sum().backward()\n    optimizer.step()"
+    asked = request(tmp_path, "")
+    book = notebook(tmp_path, "train.ipynb", "import torch\nfrom company import data", work)
+    fix(asked, unsafe=False, write=True)
+    second = "".join(json.loads(book.read_text())["cells"][1]["source"])
+    assert second == f"random.seed(0)\ntorch.manual_seed(0)\n\n{work}"
+
+
+def test_arrays_and_plots_are_not_where_a_notebook_begins(tmp_path: Path) -> None:
+    shown = "x = np.linspace(0, 1, 9)\nplt.plot(x, np.sin(x))\nplt.show()"
+    work = "net = torch.nn.Linear(4, 1)\noptimizer = torch.optim.SGD(net.parameters())\n"
+    work += "for _ in range(9):\n    net(torch.as_tensor(x[:4])).sum().backward()\n    optimizer.step()"
+    asked = request(tmp_path, "")
+    imports = "import matplotlib.pyplot as plt\nimport numpy as np\nimport torch"
+    book = notebook(tmp_path, "train.ipynb", imports, shown, work)
+    fix(asked, unsafe=False, write=True)
+    cells = ["".join(cell["source"]) for cell in json.loads(book.read_text())["cells"]]
+    assert cells == [imports, shown, f"torch.manual_seed(0)\n\n{work}"]
+
+
+def test_what_chance_does_may_be_shown_in_a_notebook(tmp_path: Path) -> None:
+    (tmp_path / "pyproject.toml").write_text("")
+    notebook(tmp_path, "shown.ipynb", "import numpy as np", "noise = np.random.RandomState()\nprint(noise.rand(9))")
+    resolver = SettingsResolver(cards.codes(), isolated=True, overrides={"select": ["TRP104"]})
+    (found,) = check(Request((tmp_path,), resolver)).findings
+    assert found.fix is not None
+    assert found.fix.safety == "unsafe"

@@ -110,11 +110,17 @@ def is_for_something_else(met: SeedMet, program: Program) -> bool:
     facts = met.scope.facts
     statement = facts.statement(met.node)
     body: list[ast.stmt] = getattr(facts.parents[statement], "body", [])
-    below = body[body.index(statement) + 1] if statement in body[:-1] else None
-    if below is None or below.lineno > (statement.end_lineno or 0) + 1 or not isinstance(below, ast.Expr | ast.Assign):
-        return False
-    draws = (draw_of(program, program.callee(call, met.scope), call, met.scope) for call in calls_in(below))
-    return any(draw is not None and draw.kind == "order" for draw in draws)
+    following = body[body.index(statement) + 1 :][:2] if statement in body else []
+    for below in following:
+        if below.lineno > (statement.end_lineno or 0) + 1 or not isinstance(below, ast.Expr | ast.Assign):
+            return False
+        draws = (draw_of(program, program.callee(call, met.scope), call, met.scope) for call in calls_in(below))
+        if any(draw is not None and draw.kind == "order" for draw in draws):
+            return True
+        if not isinstance(below, ast.Assign):
+            return False
+        statement = below  # `indices = np.arange(n)`, which is shuffled below
+    return False
 
 
 def _is_seeded_further_on(seeding: Seeding, process: Scope | None, families: Collection[str]) -> bool:

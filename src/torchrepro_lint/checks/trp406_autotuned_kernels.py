@@ -16,6 +16,7 @@ from torchrepro_lint.kernels.flags import Setting, assigned
 from torchrepro_lint.kernels.tuning import compile_modes, options, tuned_kernels, variables
 from torchrepro_lint.project.versions import may_be
 from torchrepro_lint.rng.predicates import is_unrequested
+from torchrepro_lint.seeding.training import only_evaluates
 from torchrepro_lint.syntax import quoted, replace
 
 WORDS = ("autotune", "AUTOTUNE", "coordinate_descent", "COORDINATE_DESCENT", "benchmark_limit")
@@ -38,18 +39,20 @@ def check(module: Module, program: Program) -> Iterator[Draft]:
 
 def _inductor(module: Module) -> Iterator[Draft]:
     facts = module.facts
+    unsafe = only_evaluates(facts, module.program)  # who uses a model is after speed
     for setting, other in compile_modes(module):
         edits = (
             with_value(setting, quoted(facts, other, module.program.project.style))
             if not _is_tried_again(setting)
             else ()
         )
-        yield Draft(setting.node, {"written": setting.written}, edits=edits)
+        yield Draft(setting.node, {"written": setting.written}, edits=edits, unsafe=unsafe)
     for setting in options(module):
-        yield Draft(setting.node, {"written": setting.written}, "option", edits=with_value(setting, "False"))
+        edits = with_value(setting, "False")
+        yield Draft(setting.node, {"written": setting.written}, "option", edits=edits, unsafe=unsafe)
     for item in variables(module):
         edits = (replace(facts, item.written, '"0"'),)
-        yield Draft(item.node, {"written": facts.text(item.node)}, "option", edits=edits)
+        yield Draft(item.node, {"written": facts.text(item.node)}, "option", edits=edits, unsafe=unsafe)
 
 
 def _is_tried_again(setting: Setting) -> bool:

@@ -26,6 +26,8 @@ _TRAINERS = frozenset({"Trainer", "Seq2SeqTrainer"})  # whose `train` computes g
 _EARNEST = frozenset({"parse_args", "DataLoader", "fit", "LightningCLI", "load", "from_pretrained",
                       "load_state_dict", "open", "imread", "read_csv", "save", "savez", "savefig",
                       "save_pretrained", "to_csv", "dump", "write"})  # fmt: skip
+# What a program calls that looks at the gradients of predictions.
+_LOOKS = frozenset({"eval", "register_hook", "register_backward_hook", "register_full_backward_hook"})
 TRAINS = ("backward", "manual_backward", "fit", "zero_grad")
 # What makes new parameters of gradients: an optimizer, a framework, or the program itself, which may do it in place.
 _UPDATES = ("step", "fit", "manual_backward", "minimize", "add_", "sub_", "addcdiv_", "lerp_")
@@ -33,6 +35,9 @@ _LOOPS = ("fit", "minimize")  # what has a loop of its own
 _PROGRAM = r"(?i)main|train|run|launch"  # a function that is a program; others are tried out under a guard
 # Names of files and functions that measure how long something takes, how they do it, and what they may do besides.
 _MEASURES = r"(?i)(?:^|_)(?:bench(?:mark)?(?:s|ing)?|profil(?:e|er|ing)|latency|throughput|fps|speed(?:_?test)?)(?:_|$)"
+_DESCRIBED = (
+    r"(?i)\b(?:benchmark|compare|measure|profile|test)s?\b.*\b(?:latency|memory|runtime|speed|time|throughput)\b"
+)
 _CLOCKS = {"time", "perf_counter", "perf_counter_ns", "time_ns", "elapsed_time", "Timer", "timeit", "do_bench"}
 _OF_MEASURING = frozenset({"parse_args", "open", "write", "dump", "load", "load_state_dict", "from_pretrained"})
 MAX_TRIES = 5  # rounds of a loop that only sees whether the code runs
@@ -130,7 +135,7 @@ class Seeding:
         """Whether gradients are computed anywhere on the path, or in a function of the name of one that is called."""
         if self._is_trained_by_library:
             return True
-        if "eval" in self.reached and (self.loads_weights or self._is_pretrained) and not self.updates:
+        if self.reached & _LOOKS and (self.loads_weights or self._is_pretrained) and not self.updates:
             return False  # it looks at the gradients of predictions
         return not self.reached.isdisjoint(TRAINS) or any(self.calls(*TRAINS))
 
@@ -254,11 +259,14 @@ class Seeding:
 
     @property
     def _measures_time(self) -> bool:
-        """Whether the program reads the clock around what it does with made-up input, and is called after that."""
+        """Whether the program reads the clock around what it does with made-up input, and is called or described after
+        that, or makes nothing of the gradients."""
         if self.reached & ((_EARNEST | _TRAINERS) - _OF_MEASURING) or not self.reached & _CLOCKS:
             return False
         names = (self.entry.facts.source.path.stem, *(f.own_name for f in self.entered))
         told = next((name for name in sorted(names) if re.search(_MEASURES, name)), "")
+        if not self.updates or re.search(_DESCRIBED, ast.get_docstring(self.entry.facts.tree) or ""):
+            return True
         return self.says(bool(told), "that a program measures time", told)
 
     def says(self, found: bool, what: str, name: str) -> bool:
