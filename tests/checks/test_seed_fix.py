@@ -575,7 +575,8 @@ def test_its_imports_stand_above_it_where_it_stands_between_imports(tmp_path: Pa
     (tmp_path / "conf.py").write_text("import torch\n\nNOISE = torch.randn(8, 4)\n")
     text = fixed(
         tmp_path,
-        "import torch\nfrom conf import NOISE\nfrom toolz import pipe\nfor _ in range(9):\n    NOISE.backward()\n",
+        "import torch\nfrom conf import NOISE\nfrom toolz import pipe\n"
+        "for _ in range(9):\n    pipe(NOISE).backward()\n",
         unsafe=True,
     )
     assert text.index("import random") < text.index("random.seed(0)") < text.index("from conf import NOISE")
@@ -604,7 +605,7 @@ def test_a_seed_that_is_commented_out_is_taken_from_its_comment(tmp_path: Path) 
 
 def test_an_import_from_a_package_stands_beside_another_from_it(tmp_path: Path) -> None:
     head = "import argparse\nimport torch\nfrom accelerate import Accelerator\nfrom torch import nn\n"
-    text = fixed(tmp_path, f"{head}\nnn.Linear(4, 1)(torch.ones(4)).sum().backward()\n")
+    text = fixed(tmp_path, f"{head}\nnn.Linear(4, 1)(Accelerator().gather(d)).sum().backward()\n")
     assert "from accelerate import Accelerator\nfrom accelerate.utils import set_seed\n" in text
 
 
@@ -631,7 +632,7 @@ def test_the_imports_of_two_cells_are_no_group(tmp_path: Path) -> None:
         "import numpy as np",
         "import os\n\nfrom torch import nn, optim\nimport toolz\n\n"
         "net = nn.Linear(4, 1)\noptimizer = optim.SGD(net.parameters())\n"
-        "for _ in range(9):\n    net(np.ones(4)).sum().backward()\n    optimizer.step()",
+        "for _ in range(9):\n    net(toolz.first(np.ones(4))).sum().backward()\n    optimizer.step()",
     ]
     cells = [
         {"cell_type": "code", "metadata": {}, "source": c, "outputs": [], "execution_count": None} for c in sources
@@ -891,7 +892,7 @@ def test_the_imports_of_a_cell_stay_together(tmp_path: Path) -> None:
         "def scale(x):\n    return x / 255",
         "import torch\nimport toolz\nimport matplotlib\nmatplotlib.use('Agg')\n\nnet = torch.nn.Linear(4, 1)\n"
         "optimizer = torch.optim.SGD(net.parameters())\n"
-        "for x in data:\n    net(scale(x)).sum().backward()\n    optimizer.step()",
+        "for x in toolz.unique(data):\n    net(scale(x)).sum().backward()\n    optimizer.step()",
     ]
     cells = [{"cell_type": "code", "metadata": {}, "source": c, "outputs": []} for c in sources]
     asked = request(tmp_path, "")
@@ -906,7 +907,7 @@ def test_the_imports_of_a_cell_stay_together(tmp_path: Path) -> None:
 
 def test_an_import_does_not_part_another_from_the_line_that_uses_it(tmp_path: Path) -> None:
     text = "import matplotlib\nmatplotlib.use('Agg')\nimport skimage\n\nimport torch\n\n"
-    after = fixed(tmp_path, f"{text}torch.nn.Linear(4, 1)(d).sum().backward()\n")
+    after = fixed(tmp_path, f"{text}torch.nn.Linear(4, 1)(skimage.data).sum().backward()\n")
     assert "import numpy as np\nimport matplotlib\nmatplotlib.use('Agg')\n" in after
 
 

@@ -254,7 +254,9 @@ def set_all(seed=42, strict=False):
     if strict:
         torch.use_deterministic_algorithms(True)
 """
-PROGRAM = "import company\nimport numpy as np\nimport torch\n{imports}\n\nif __name__ == '__main__':\n" + WORK
+PROGRAM = "import company\nimport numpy as np\nimport torch\n{imports}\n\nif __name__ == '__main__':\n" + WORK.replace(
+    "torch.ones", "company.ones"
+)
 
 
 @pytest.mark.parametrize(
@@ -470,5 +472,6 @@ def test_a_default_is_left_alone_where_the_program_chooses_another_number_itself
 def test_what_is_worked_out_is_written_once_where_its_name_is_free(
     above: str, below: str, wanted: str, tmp_path: Path
 ) -> None:
-    text = main("    args = parser.parse_args()\n").replace(", default=7", "").replace(WORK, WORK + below)
+    work = WORK.replace("torch.ones", "company.ones")
+    text = main("    args = parser.parse_args()\n").replace(", default=7", "").replace(WORK, work + below)
     assert wanted in fixed(tmp_path, unsafe=True, train=f"import company\n{above}{text}")

@@ -19,7 +19,14 @@ from torchrepro_lint.rng.draws import draw_of
 from torchrepro_lint.rng.predicates import about_seed
 from torchrepro_lint.rng.usual_seed import has_own_seed, is_configured, is_turned_off
 from torchrepro_lint.seeding import cells
-from torchrepro_lint.syntax import below_header, divides_paragraph, is_below_heading, is_below_import, reads_options
+from torchrepro_lint.syntax import (
+    below_header,
+    divides_paragraph,
+    is_below_heading,
+    is_below_import,
+    joins_others,
+    reads_options,
+)
 
 if TYPE_CHECKING:
     from torchrepro_lint.checks.seed_place import Place
@@ -43,9 +50,17 @@ def is_unclear(
         or is_turned_off({seeding.entry.facts.source.path}, program)
         or _is_headed(place)
         or _is_among_imports(facts, statement)
-        or (place.own is None and (divides_paragraph(facts, statement) or _is_above_options(place)))
+        or (place.own is None and _stands_within(place))
         or (bool(facts.source.cells) and not cells.is_for_training(statement, facts, program))
     )
+
+
+def _stands_within(place: Place) -> bool:
+    """Whether other statements of its paragraph stand above a place, in a notebook also if a comment heads what
+    follows; or the program reads its options below."""
+    facts, statement = place.scope.facts, place.statement
+    is_below_others = bool(facts.source.cells) and joins_others(facts, statement)
+    return divides_paragraph(facts, statement) or is_below_others or _is_above_options(place)
 
 
 def warns(met: SeedMet) -> bool:

@@ -20,7 +20,7 @@ from torchrepro_lint.seeding.unfollowed import may_use_tensors, names_code, uses
 
 if TYPE_CHECKING:
     from torchrepro_lint.dataflow.program import Program
-    from torchrepro_lint.index import Binding, ModuleFacts, Scope
+    from torchrepro_lint.index import ModuleFacts, Scope
     from torchrepro_lint.seeding.seeding import Seeding, SeedMet
     from torchrepro_lint.seeding.unseeded import Unseeded
 
@@ -62,34 +62,37 @@ def _may_draw(family: str, seeding: Seeding, found: Unseeded, program: Program) 
     that is not known for not doing so, or what the program chooses at run time."""
     if not found.draws or not seeding.complete or names_code(seeding, program):
         return True
-    rows = catalogue.table("rng")["draws_in_sight"]
-    in_sight = (*sys.stdlib_module_names, "numpy", *rows[family])
+    in_sight = (*sys.stdlib_module_names, "numpy", *catalogue.table("rng")["draws_in_sight"][family])
     known = re.compile(rf"(?:{'|'.join(map(re.escape, in_sight))})(?:\.|$)")
     return any(
-        not facts.calls.keys().isdisjoint(rows["unless"][family])
-        or any(_is_unknown(b, facts, known, program) for b in facts.imports)
-        or any(seeding.runs(node, facts.scope_of(node)) for node in _reads(family, facts))
+        seeding.runs(node, facts.scope_of(node))
         for facts in seeding.visited
+        for node in (*_old_draws(family, facts), *_reads(family, facts, known, program))
     )
 
 
-def _is_unknown(binding: Binding, facts: ModuleFacts, known: re.Pattern[str], program: Program) -> bool:
-    """Whether an import brings in what is no file of the project, nor `known`."""
-    if known.match(binding.target):
-        return False
-    return program.project.finder.find(binding.target, binding.level, str(facts.source.path)) is None
+def _old_draws(family: str, facts: ModuleFacts) -> Iterator[ast.Call]:
+    """Calls by which a known library draws from a generator in some of its versions only, or whatever it is made of."""
+    for package, names in catalogue.table("rng")["draws_in_sight"]["unless"][family].items():
+        if package in facts.packages:
+            yield from (call for name in names for call, _ in facts.calls.get(name, ()))
 
 
-def _reads(family: str, facts: ModuleFacts) -> Iterator[ast.Name | ast.Attribute]:
-    """Where a file reads the module of a generator, or what it imports of it."""
+def _reads(
+    family: str, facts: ModuleFacts, known: re.Pattern[str], program: Program
+) -> Iterator[ast.Name | ast.Attribute | ast.stmt]:
+    """Where a file reads the module of a generator, or a library that is no file of the project, nor `known`."""
     reads = facts.reads(facts.tree)
-    module = {"python": "random", "numpy": "numpy.random"}[family]
+    module, find = {"python": "random", "numpy": "numpy.random"}[family], program.project.finder.find
     if family == "numpy":
         yield from reads.of_attribute("random")
     for binding in facts.imports:
-        if binding.target == module or binding.target.startswith(f"{module}."):
+        target = binding.target
+        is_own = target == module or target.startswith(f"{module}.")
+        if is_own or (not known.match(target) and not find(target, binding.level, str(facts.source.path))):
             for alias in getattr(binding.node, "names", ()):
-                yield from reads.of_name(alias.asname or alias.name)
+                yield from reads.of_name(alias.asname or alias.name.partition(".")[0])
+                yield from [facts.statement(binding.node)] * (alias.name == "*")
 
 
 def may_be_left_out(program: Program, met: SeedMet) -> bool:

@@ -55,17 +55,17 @@ def is_explained(setting: Setting) -> bool:
     facts, statement = setting.facts, setting.statement
     behind = facts.source.line(statement.end_lineno or 0)[facts.range(statement).end.column - 1 :]
     is_above = top_line(facts, statement) < statement.lineno and not _comment_above(facts, statement)
-    return is_above or ("#" in behind and not PRAISE.match(behind)) or _is_announced(setting)
+    return is_above or ("#" in behind and not PRAISE.match(behind)) or is_announced(setting)
 
 
-def _is_announced(setting: Setting) -> bool:
+def is_announced(setting: Setting, said: re.Pattern[str] = _SAYS) -> bool:
     """Whether the statement above prints or logs a text about the switch: `print("Set cuDNN benchmark")`."""
     block = block_of(setting.facts, setting.statement)
     index = block.index(setting.statement) if setting.statement in block else 0
     match block[index - 1] if index else None:
         case ast.Expr(value=ast.Call(func=function) as call) if last_name(function) in _TELLS:
             texts = (n.value for n in ast.walk(call) if isinstance(n, ast.Constant) and isinstance(n.value, str))
-            return any(map(_SAYS.search, texts))
+            return any(map(said.search, texts))
     return False
 
 

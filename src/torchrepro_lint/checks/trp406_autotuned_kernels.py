@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 
 from torchrepro_lint import catalogue
 from torchrepro_lint.checks.draft import Draft
-from torchrepro_lint.checks.switch_edit import with_value
+from torchrepro_lint.checks.switch_edit import is_announced, with_value
 from torchrepro_lint.dataflow.calls import Module
 from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.elements import Certainty
@@ -19,6 +20,7 @@ from torchrepro_lint.rng.predicates import is_unrequested
 from torchrepro_lint.seeding.training import only_evaluates
 from torchrepro_lint.syntax import quoted, replace
 
+_SAYS = re.compile(r"\b(?:compil|fast|perform|speed|tun(?:e|ing)\b)", re.IGNORECASE)
 WORDS = ("autotune", "AUTOTUNE", "coordinate_descent", "COORDINATE_DESCENT", "benchmark_limit")
 
 
@@ -39,20 +41,21 @@ def check(module: Module, program: Program) -> Iterator[Draft]:
 
 def _inductor(module: Module) -> Iterator[Draft]:
     facts = module.facts
-    unsafe = only_evaluates(facts, module.program)  # who uses a model is after speed
+    is_for_use = only_evaluates(facts, module.program)  # and after speed
     for setting, other in compile_modes(module):
         edits = (
             with_value(setting, quoted(facts, other, module.program.project.style))
             if not _is_tried_again(setting)
             else ()
         )
+        unsafe = is_for_use or is_announced(setting, _SAYS)
         yield Draft(setting.node, {"written": setting.written}, edits=edits, unsafe=unsafe)
     for setting in options(module):
         edits = with_value(setting, "False")
-        yield Draft(setting.node, {"written": setting.written}, "option", edits=edits, unsafe=unsafe)
+        yield Draft(setting.node, {"written": setting.written}, "option", edits=edits, unsafe=is_for_use)
     for item in variables(module):
         edits = (replace(facts, item.written, '"0"'),)
-        yield Draft(item.node, {"written": facts.text(item.node)}, "option", edits=edits, unsafe=unsafe)
+        yield Draft(item.node, {"written": facts.text(item.node)}, "option", edits=edits, unsafe=is_for_use)
 
 
 def _is_tried_again(setting: Setting) -> bool:

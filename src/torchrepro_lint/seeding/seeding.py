@@ -182,7 +182,9 @@ class Seeding:
     def updates(self) -> bool:
         """Whether anything in the files of the program may change parameters by their gradients."""
         return any(name in facts.calls for facts in self.visited for name in _UPDATES) or any(
-            self.runs(read, facts.scope_of(read)) and not isinstance(facts.parents[read], ast.Call)
+            self.runs(read, facts.scope_of(read))
+            and not isinstance(facts.parents[read], ast.Call)
+            and not isinstance(facts.statement(read), ast.Assert)
             for facts in self.visited
             for read in facts.reads(facts.tree).of_attribute("grad")
         )
@@ -263,11 +265,12 @@ class Seeding:
         that, or makes nothing of the gradients."""
         if self.reached & ((_EARNEST | _TRAINERS) - _OF_MEASURING) or not self.reached & _CLOCKS:
             return False
-        names = (self.entry.facts.source.path.stem, *(f.own_name for f in self.entered))
-        told = next((name for name in sorted(names) if re.search(_MEASURES, name)), "")
-        if not self.updates or re.search(_DESCRIBED, ast.get_docstring(self.entry.facts.tree) or ""):
+        if not self.updates:
             return True
-        return self.says(bool(told), "that a program measures time", told)
+        names = (self.entry.facts.source.path.stem, *(f.own_name for f in self.entered))
+        described = re.search(_DESCRIBED, ast.get_docstring(self.entry.facts.tree) or "")
+        told = next((name for name in sorted(names) if re.search(_MEASURES, name)), described and described[0])
+        return self.says(bool(told), "that a program measures time", told or "")
 
     def says(self, found: bool, what: str, name: str) -> bool:
         """Whether a name says `what` of the program, which is counted."""

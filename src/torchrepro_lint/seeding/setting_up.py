@@ -71,7 +71,17 @@ def _is_work(statement: ast.stmt, scope: Scope, works: Collection[ast.AST], prog
     calls = list(_calls(statement))
     if any(n in works for n in calls):
         return True
+    calls = [n for n in calls if not _stands_above_guard(n, scope, program)]
     return not _prepares(statement, scope, program) and not all(_only_sets_up(n, scope, program, 0) for n in calls)
+
+
+def _stands_above_guard(call: ast.Call, scope: Scope, program: Program) -> bool:
+    """Whether a call makes what others import as well, at the top of a file with a main guard: a transform."""
+    facts = scope.facts
+    if scope.kind != "module" or facts.guard is None or facts.in_guard(call):
+        return False
+    made = tuple(catalogue.table("callables")["set_up"]["above_guard"])
+    return (program.callee(call, scope) or "").startswith(made)
 
 
 def _prepares(statement: ast.stmt, scope: Scope, program: Program) -> bool:
