@@ -191,11 +191,11 @@ class Seeding:
 
     def runs(self, node: ast.AST, scope: Scope) -> bool:
         """Whether `node` may run: the function around it is entered, or something of that name is called; at the top
-        of a module, whether it stands under no guard but the program's own."""
+        of a module, whether it stands under no guard but the program's own; nobody imports a notebook."""
         function = scope.function
         if function.kind != "module":
             return function in self.entered or function.own_name in self.reached
-        return scope.facts is self.entry.facts or not scope.facts.in_guard(node)
+        return scope.facts is self.entry.facts or not (scope.facts.in_guard(node) or scope.facts.source.cells)
 
     def calls(self, *names: str) -> Iterator[CallSite]:
         """The calls of these names that may run, name by name."""
