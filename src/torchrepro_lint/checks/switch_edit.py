@@ -20,6 +20,11 @@ PRAISE = re.compile(
     re.IGNORECASE,
 )
 
+COMMENTED = 10  # lines above a switch in which a comment may be about it
+_OF_SWITCHES = re.compile(r"determinis|cudnn|benchmark", re.IGNORECASE)
+_UNWANTED = re.compile(
+    r"\b(?:back|unnecessar\w+|not (?:needed|necessary|wanted)|undo\w*|overrid\w+|revert\w*)\b", re.IGNORECASE
+)
 _TELLS = ("print", "debug", "info", "warning", "log")
 _SAYS = re.compile(r"cudnn|\bbenchmark", re.IGNORECASE)
 
@@ -67,6 +72,15 @@ def is_announced(setting: Setting, said: re.Pattern[str] = _SAYS) -> bool:
             texts = (n.value for n in ast.walk(call) if isinstance(n, ast.Constant) and isinstance(n.value, str))
             return any(map(said.search, texts))
     return False
+
+
+def is_set_back(setting: Setting) -> bool:
+    """Whether comments above say why determinism is not wanted here: "the helper makes it deterministic, which is
+    unnecessary"."""
+    source, last = setting.facts.source, setting.statement.lineno
+    lines = (source.line(n) for n in range(max(1, last - COMMENTED), last))
+    said = " ".join(line for line in lines if line.lstrip().startswith("#"))
+    return _OF_SWITCHES.search(said) is not None and _UNWANTED.search(said) is not None
 
 
 def _comment_above(facts: ModuleFacts, statement: ast.stmt) -> tuple[Edit, ...]:

@@ -265,7 +265,7 @@ class Seeding:
         that, or makes nothing of the gradients."""
         if self.reached & ((_EARNEST | _TRAINERS) - _OF_MEASURING) or not self.reached & _CLOCKS:
             return False
-        if not self.updates:
+        if not self.updates and not self.reached.isdisjoint(TRAINS):
             return True
         names = (self.entry.facts.source.path.stem, *(f.own_name for f in self.entered))
         described = re.search(_DESCRIBED, ast.get_docstring(self.entry.facts.tree) or "")
