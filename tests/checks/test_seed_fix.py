@@ -948,3 +948,9 @@ def test_what_chance_does_may_be_shown_in_a_notebook(tmp_path: Path) -> None:
     (found,) = check(Request((tmp_path,), resolver)).findings
     assert found.fix is not None
     assert found.fix.safety == "unsafe"
+
+
+def test_the_function_random_is_no_module_of_numpy(tmp_path: Path) -> None:
+    text = "import random\n\nimport numpy as np\nimport torch\n\nx = torch.as_tensor(np.ones(4) * random.random())\n"
+    work = "torch.nn.Linear(4, 1)(x).sum().backward()\n"
+    assert "\nrandom.seed(0)\ntorch.manual_seed(0)\n" in fixed(tmp_path, text + work)

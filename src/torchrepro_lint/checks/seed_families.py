@@ -85,7 +85,7 @@ def _reads(
     reads = facts.reads(facts.tree)
     module, find = {"python": "random", "numpy": "numpy.random"}[family], program.project.finder.find
     if family == "numpy":
-        yield from reads.of_attribute("random")
+        yield from (n for n in reads.of_attribute("random") if ast.unparse(n.value) != "random")  # `random.random()`
     for binding in facts.imports:
         target = binding.target
         is_own = target == module or target.startswith(f"{module}.")
