@@ -868,3 +868,40 @@ def test_a_notebook_without_torch_may_show_any_files(package: str, is_sorted: bo
     resolver = SettingsResolver(cards.codes(), isolated=True, overrides={"select": ["TRP204"]})
     fix(Request((tmp_path,), resolver), unsafe=False, write=True)
     assert ("sorted(" in (tmp_path / "show.ipynb").read_text()) is is_sorted
+
+
+UNPACKED = """\
+import argparse
+
+import torch
+from torch.utils.data import DataLoader, DistributedSampler
+
+
+def load(dataset, args):
+    sampler = DistributedSampler(dataset) if args.distributed else None
+    loader = DataLoader(dataset, sampler=sampler, shuffle=sampler is None)
+    return loader, DataLoader(dataset)
+
+
+def train(loaders, model):
+    train_loader, test_loader = loaders
+    for epoch in range(9):
+        for batch in train_loader:
+            model.step(batch)
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--distributed", action="store_true")
+    loaders = load(open("items.txt"), parser.parse_args())
+    train(loaders, make_model())
+"""
+
+
+@pytest.mark.parametrize(("others", "is_fixed"), [(0, True), (60, False)])
+def test_a_loader_that_unseen_callers_pass_in_a_tuple_may_be_several(
+    others: int, is_fixed: bool, tmp_path: Path
+) -> None:
+    for number in range(others):
+        (tmp_path / f"other{number}.py").write_text("def train(args):\n    pass\n\n\ntrain(1)\n")
+    assert ("set_epoch" in fixed(tmp_path, "TRP301", UNPACKED)) is is_fixed

@@ -195,7 +195,8 @@ if __name__ == '__main__':
 """
 
 
-SEEDS = "random.seed({0})\ntorch.manual_seed({0})\n"
+SEEDS = "torch.manual_seed({0})\n"
+BOTH = "random.seed({0})\n" + SEEDS
 OPTIONS = """\
 import argparse
 import random
@@ -210,7 +211,7 @@ args = parser.parse_args()
 PLACES = {
     "above the paragraph": (
         "import torch\n\nx = 1\n\n# the model\nw = 4\nmodel = torch.nn.Linear(w, 1)\nmodel(d).sum().backward()\n",
-        "\n\n" + SEEDS.format(0) + "\n# the model\nw = 4\n",
+        "\n\ntorch.manual_seed(0)\n\n# the model\nw = 4\n",
     ),
     "not above the options": (
         OPTIONS.format(default=", default=3", seeds=""),
@@ -226,41 +227,41 @@ PLACES = {
         "    parser = argparse.ArgumentParser()\n    kinds = parser.add_subparsers()\n"
         "    kinds.add_parser('a').add_argument('-b')\n    parser.parse_args()\n"
         "    torch.nn.Linear(4, 1)(d).sum().backward()\n",
-        "    parser.parse_args()\n    random.seed(0)\n",
+        "    parser.parse_args()\n    torch.manual_seed(0)\n",
     ),
     "the seed of all commands": (
         COMMANDS.format(required="required=True", two="common(two)"),
-        "    random.seed(args.seed)\n    torch.manual_seed(args.seed)\n    args.run(args)\n",
+        "    torch.manual_seed(args.seed)\n    args.run(args)\n",
     ),
     "the seed of the parser of commands": (
         COMMANDS.format(required="", two="common(parser.add_argument_group())"),
-        "    random.seed(args.seed)\n    torch.manual_seed(args.seed)\n    args.run(args)\n",
+        "    torch.manual_seed(args.seed)\n    args.run(args)\n",
     ),
     "before what an option names": (
         "import argparse\nimport torch\nfrom work import run\n\nparser = argparse.ArgumentParser()\n"
         "parser.set_defaults(run=run)\nargs = parser.parse_args()\nargs.run()\n"
         "torch.nn.Linear(4, 1)(d).sum().backward()\n",
-        "args = parser.parse_args()\n" + SEEDS.format(0) + "args.run()\n",
+        "args = parser.parse_args()\n" + BOTH.format(0) + "args.run()\n",
     ),
     "above the first lines of the guard": (
         "import torch\n\nif __name__ == '__main__':\n    size = 4\n    model = torch.nn.Linear(size, 1)\n"
         "    model(d).sum().backward()\n",
-        "if __name__ == '__main__':\n    random.seed(0)\n    torch.manual_seed(0)\n    size = 4\n",
+        "if __name__ == '__main__':\n    torch.manual_seed(0)\n    size = 4\n",
     ),
     "above constants with a comment of others": (
         "import torch\n\nif __name__ == '__main__':\n    names = ['a']\n    # names = ['b']\n    for name in names:\n"
         "        torch.nn.Linear(4, 1)(d).sum().backward()\n",
-        "if __name__ == '__main__':\n    random.seed(0)\n    torch.manual_seed(0)\n    names = ['a']\n    # names",
+        "if __name__ == '__main__':\n    torch.manual_seed(0)\n    names = ['a']\n    # names",
     ),
     "above code that is commented out": (
         "import torch\n\nif __name__ == '__main__':\n    # try_out()\n\n    # show()\n"
         "    torch.nn.Linear(4, 1)(d).sum().backward()\n",
-        "if __name__ == '__main__':\n    random.seed(0)\n    torch.manual_seed(0)\n\n    # try_out()\n\n    # show()\n",
+        "if __name__ == '__main__':\n    torch.manual_seed(0)\n\n    # try_out()\n\n    # show()\n",
     ),
     "above code in quotes": (
         'import torch\n\nif __name__ == \'__main__\':\n    """\n    x = 1\n    """\n'
         "    torch.nn.Linear(4, 1)(d).sum().backward()\n",
-        'if __name__ == \'__main__\':\n    random.seed(0)\n    torch.manual_seed(0)\n    """\n',
+        'if __name__ == \'__main__\':\n    torch.manual_seed(0)\n    """\n',
     ),
     "not between options": (
         "import argparse\nimport multiprocessing as mp\nimport random\n\nimport torch\n\nif __name__ == '__main__':\n"
@@ -273,7 +274,7 @@ PLACES = {
     "below the text of a gallery": (
         "import torch\n\n# %%\n# The model\n# ---------\n# We make a model.\nmodel = torch.nn.Linear(4, 1)\n"
         "model(d).sum().backward()\n",
-        "# We make a model.\nrandom.seed(0)\ntorch.manual_seed(0)\nmodel = ",
+        "# We make a model.\ntorch.manual_seed(0)\nmodel = ",
     ),
     "after a logger, the handler of a signal and an import that may fail": (
         "import signal\n\nimport torch\nfrom structlog import get_logger\n\n"
@@ -289,9 +290,11 @@ PLACES = {
         "login(userdata.get('TOKEN'))\n\n" + SEEDS.format(0) + "torch.nn.Linear",
     ),
     "below the comment that heads a marked cell": (
-        "# %%\n# by A. Person\nimport torch\n\n# %%\nsize = 4\nmodel = torch.nn.Linear(size, 1)\n"
-        "model(d).sum().backward()\n",
-        "# %%\n# by A. Person\nimport random\n\nimport torch\n\n# %%\n" + SEEDS.format(0) + "\nsize = 4\n",
+        "# %%\n# by A. Person\nimport torch\nfrom company import d\n\n# %%\nsize = 4\n"
+        "model = torch.nn.Linear(size, 1)\nmodel(d).sum().backward()\n",
+        "# %%\n# by A. Person\nimport random\n\nimport torch\nfrom company import d\n\n# %%\n"
+        + BOTH.format(0)
+        + "\nsize = 4\n",
     ),
     "after options that a trainer and a model add": (
         "from argparse import ArgumentParser\n\nimport torch\n"
@@ -313,7 +316,7 @@ PLACES = {
         "import torch\nfrom docopt import docopt\nfrom torch.utils.tensorboard import SummaryWriter\n\nseed = 5\n"
         "if __name__ == '__main__':\n    args = docopt(__doc__)\n    log = SummaryWriter('a')\n"
         "    torch.nn.Linear(4, 1)(d).sum().backward()\n",
-        "    log = SummaryWriter('a')\n    random.seed(seed)\n",
+        "    log = SummaryWriter('a')\n    torch.manual_seed(seed)\n",
     ),
 }
 
@@ -329,7 +332,8 @@ UNCLEAR = {
     "a command may be left out": COMMANDS.format(required="", two="common(two)"),
     "settings that others change": "import torch\n\nsettings = {'lr': 0.1, 'seed': 7}\ndel settings['seed']\n"
     "torch.nn.Linear(4, 1)(d).sum().backward()\n",
-    "its name is another thing's": "import torch\nfrom random import *\n\ntorch.nn.Linear(4, 1)(d).sum().backward()\n",
+    "its name is another thing's": "import torch, company\nfrom random import *\n\n"
+    "torch.nn.Linear(4, 1)(d).sum().backward()\n",
     "between imports": "import torch\n\ndata = load()\nimport os\ntorch.nn.Linear(4, 1)(d).sum().backward()\n",
     "the program seeds by itself, too late": "import torch\n\n\ndef train():\n    if torch.cuda.is_available():\n"
     "        torch.cuda.manual_seed(3)\n    else:\n        torch.manual_seed(3)\n"
@@ -478,7 +482,7 @@ FILE = "    with open({path}) as file:\n        config = yaml.safe_load(file)\n"
             "",
             OPTION + FILE.format(path="args.path"),
             "['rate']",
-            "seed = config.get('seed') or 0\n    random.seed(seed)\n",
+            "torch.manual_seed(config.get('seed') or 0)\n",
         ),
         ("import argparse, yaml", "", "", OPTION + FILE.format(path="args.path"), ".rate", "torch.manual_seed(0)"),
     ],
@@ -564,16 +568,15 @@ def test_a_process_whose_seed_is_off_by_default_gets_the_default(tmp_path: Path)
         "    torch.nn.Linear(4, 1)(torch.ones(4)).sum().backward()\n\n\nif __name__ == '__main__':\n"
         "    mp.spawn(work, nprocs=2, args=(parser.parse_args(),))\n"
     )
-    wanted = text.replace("default=None", "default=0").replace("import argparse\n", "import argparse\nimport random\n")
-    seeds = "        torch.manual_seed(args.seed)\n"
-    assert fixed(tmp_path, text) == wanted.replace(seeds, f"{seeds}        random.seed(args.seed)\n")
+    assert fixed(tmp_path, text) == text.replace("default=None", "default=0")
 
 
 def test_its_imports_stand_above_it_where_it_stands_between_imports(tmp_path: Path) -> None:
     (tmp_path / "conf.py").write_text("import torch\n\nNOISE = torch.randn(8, 4)\n")
     text = fixed(
         tmp_path,
-        "import torch\nfrom conf import NOISE\nfrom math import log2\nfor _ in range(9):\n    NOISE.backward()\n",
+        "import torch\nfrom conf import NOISE\nfrom toolz import pipe\n"
+        "for _ in range(9):\n    pipe(NOISE).backward()\n",
         unsafe=True,
     )
     assert text.index("import random") < text.index("random.seed(0)") < text.index("from conf import NOISE")
@@ -602,7 +605,7 @@ def test_a_seed_that_is_commented_out_is_taken_from_its_comment(tmp_path: Path) 
 
 def test_an_import_from_a_package_stands_beside_another_from_it(tmp_path: Path) -> None:
     head = "import argparse\nimport torch\nfrom accelerate import Accelerator\nfrom torch import nn\n"
-    text = fixed(tmp_path, f"{head}\nnn.Linear(4, 1)(torch.ones(4)).sum().backward()\n")
+    text = fixed(tmp_path, f"{head}\nnn.Linear(4, 1)(Accelerator().gather(d)).sum().backward()\n")
     assert "from accelerate import Accelerator\nfrom accelerate.utils import set_seed\n" in text
 
 
@@ -627,8 +630,9 @@ def test_a_cell_does_not_use_what_a_later_one_imports(tmp_path: Path) -> None:
 def test_the_imports_of_two_cells_are_no_group(tmp_path: Path) -> None:
     sources = [
         "import numpy as np",
-        "import os\n\nfrom torch import nn, optim\n\nnet = nn.Linear(4, 1)\noptimizer = optim.SGD(net.parameters())\n"
-        "for _ in range(9):\n    net(np.ones(4)).sum().backward()\n    optimizer.step()",
+        "import os\n\nfrom torch import nn, optim\nimport toolz\n\n"
+        "net = nn.Linear(4, 1)\noptimizer = optim.SGD(net.parameters())\n"
+        "for _ in range(9):\n    net(toolz.first(np.ones(4))).sum().backward()\n    optimizer.step()",
     ]
     cells = [
         {"cell_type": "code", "metadata": {}, "source": c, "outputs": [], "execution_count": None} for c in sources
@@ -821,7 +825,7 @@ REGISTERED = """\
 import environments
 import torch
 
-environments.register("walk")
+walking = environments.register("walk")
 
 
 def walk():
@@ -886,9 +890,9 @@ def test_the_imports_of_a_cell_stay_together(tmp_path: Path) -> None:
     """Above a function, and not above a definition in another cell."""
     sources = [
         "def scale(x):\n    return x / 255",
-        "import torch\nimport matplotlib\nmatplotlib.use('Agg')\n\nnet = torch.nn.Linear(4, 1)\n"
+        "import torch\nimport toolz\nimport matplotlib\nmatplotlib.use('Agg')\n\nnet = torch.nn.Linear(4, 1)\n"
         "optimizer = torch.optim.SGD(net.parameters())\n"
-        "for x in data:\n    net(scale(x)).sum().backward()\n    optimizer.step()",
+        "for x in toolz.unique(data):\n    net(scale(x)).sum().backward()\n    optimizer.step()",
     ]
     cells = [{"cell_type": "code", "metadata": {}, "source": c, "outputs": []} for c in sources]
     asked = request(tmp_path, "")
@@ -897,11 +901,56 @@ def test_the_imports_of_a_cell_stay_together(tmp_path: Path) -> None:
     fix(asked, unsafe=False, write=True)
     first, second = ("".join(cell["source"]) for cell in json.loads(book.read_text())["cells"])
     assert first == sources[0]
-    imports = "import random\n\nimport numpy as np\nimport torch\nimport matplotlib\nmatplotlib.use("
+    imports = "import random\n\nimport numpy as np\nimport torch\nimport toolz\nimport matplotlib\nmatplotlib.use("
     assert second.startswith(imports)
 
 
 def test_an_import_does_not_part_another_from_the_line_that_uses_it(tmp_path: Path) -> None:
-    text = "import matplotlib\nmatplotlib.use('Agg')\nimport pandas\n\nimport torch\n\n"
-    after = fixed(tmp_path, f"{text}torch.nn.Linear(4, 1)(d).sum().backward()\n")
+    text = "import matplotlib\nmatplotlib.use('Agg')\nimport skimage\n\nimport torch\n\n"
+    after = fixed(tmp_path, f"{text}torch.nn.Linear(4, 1)(skimage.data).sum().backward()\n")
     assert "import numpy as np\nimport matplotlib\nmatplotlib.use('Agg')\n" in after
+
+
+def notebook(folder: Path, name: str, *sources: str) -> Path:
+    cells = [{"cell_type": "code", "metadata": {}, "source": c, "outputs": [], "execution_count": 1} for c in sources]
+    path = folder / name
+    path.write_text(json.dumps({"cells": cells, "metadata": {}, "nbformat": 4, "nbformat_minor": 5}))
+    return path
+
+
+def test_no_cell_begins_with_a_blank_line(tmp_path: Path) -> None:
+    """Its first comment stands right below the imports of the cell above only in the text of all cells."""
+    work = "# the model\nnet = torch.nn.Linear(4, 1)\noptimizer = torch.optim.SGD(net.parameters())\n"
+    work += "for x in data:\n    net(x).sum().backward()\n    optimizer.step()"
+    asked = request(tmp_path, "")
+    book = notebook(tmp_path, "train.ipynb", "import torch\nfrom company import data", work)
+    fix(asked, unsafe=False, write=True)
+    second = "".join(json.loads(book.read_text())["cells"][1]["source"])
+    assert second == f"random.seed(0)\ntorch.manual_seed(0)\n\n{work}"
+
+
+def test_arrays_and_plots_are_not_where_a_notebook_begins(tmp_path: Path) -> None:
+    shown = "x = np.linspace(0, 1, 9)\nplt.plot(x, np.sin(x))\nplt.show()"
+    work = "net = torch.nn.Linear(4, 1)\noptimizer = torch.optim.SGD(net.parameters())\n"
+    work += "for _ in range(9):\n    net(torch.as_tensor(x[:4])).sum().backward()\n    optimizer.step()"
+    asked = request(tmp_path, "")
+    imports = "import matplotlib.pyplot as plt\nimport numpy as np\nimport torch"
+    book = notebook(tmp_path, "train.ipynb", imports, shown, work)
+    fix(asked, unsafe=False, write=True)
+    cells = ["".join(cell["source"]) for cell in json.loads(book.read_text())["cells"]]
+    assert cells == [imports, shown, f"torch.manual_seed(0)\n\n{work}"]
+
+
+def test_what_chance_does_may_be_shown_in_a_notebook(tmp_path: Path) -> None:
+    (tmp_path / "pyproject.toml").write_text("")
+    notebook(tmp_path, "shown.ipynb", "import numpy as np", "noise = np.random.RandomState()\nprint(noise.rand(9))")
+    resolver = SettingsResolver(cards.codes(), isolated=True, overrides={"select": ["TRP104"]})
+    (found,) = check(Request((tmp_path,), resolver)).findings
+    assert found.fix is not None
+    assert found.fix.safety == "unsafe"
+
+
+def test_the_function_random_is_no_module_of_numpy(tmp_path: Path) -> None:
+    text = "import random\n\nimport numpy as np\nimport torch\n\nx = torch.as_tensor(np.ones(4) * random.random())\n"
+    work = "torch.nn.Linear(4, 1)(x).sum().backward()\n"
+    assert "\nrandom.seed(0)\ntorch.manual_seed(0)\n" in fixed(tmp_path, text + work)

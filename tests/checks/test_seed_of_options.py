@@ -188,8 +188,9 @@ def fixed(folder: Path, *, unsafe: bool = False, **files: str) -> str:
 
 @pytest.mark.parametrize(("text", "seed"), CASES.values(), ids=CASES)
 def test_the_seed_is_the_program_s_own(text: str, seed: str, tmp_path: Path) -> None:
-    wanted = f"torch.manual_seed({seed})\n" if "(" not in seed else f"seed = {seed}\n    random.seed(seed)\n"
-    assert wanted in fixed(tmp_path, unsafe=seed.isdecimal(), train=text)  # a number, where none can be read
+    assert f"torch.manual_seed({seed})\n" in fixed(
+        tmp_path, unsafe=seed.isdecimal(), train=text
+    )  # a number, where none can be read
 
 
 def test_a_module_of_settings_has_the_seed(tmp_path: Path) -> None:
@@ -212,7 +213,7 @@ def test_a_negative_default_gives_way_and_a_negative_number_still_turns_seeding_
     parse = PARSE.replace("default=7", "default=-1, help='none below 0 (default: -1)'")
     after = fixed(tmp_path, train=main("    args = parser.parse_args()\n").replace(PARSE, parse))
     assert "type=int, default=0, help='none below 0 (default: 0)')\n" in after
-    assert "    if args.seed >= 0:\n        random.seed(args.seed)\n        torch.manual_seed(args.seed)\n" in after
+    assert "    if args.seed >= 0:\n        torch.manual_seed(args.seed)\n" in after
 
 
 def test_a_parameter_has_the_option_that_a_function_reads_which_is_given_it(tmp_path: Path) -> None:
@@ -253,7 +254,9 @@ def set_all(seed=42, strict=False):
     if strict:
         torch.use_deterministic_algorithms(True)
 """
-PROGRAM = "import numpy as np\nimport torch\n{imports}\n\nif __name__ == '__main__':\n" + WORK
+PROGRAM = "import company\nimport numpy as np\nimport torch\n{imports}\n\nif __name__ == '__main__':\n" + WORK.replace(
+    "torch.ones", "company.ones"
+)
 
 
 @pytest.mark.parametrize(
@@ -309,7 +312,7 @@ WRAPPER = "from train import run\n\nif __name__ == '__main__':\n{before}    run(
 
 def test_programs_that_begin_with_one_function_are_seeded_in_it(tmp_path: Path) -> None:
     one, two = WRAPPER.format(before=""), WRAPPER.format(before="")
-    assert "def run(name):\n    random.seed(0)\n" in fixed(tmp_path, train=SHARED, one=one, two=two)
+    assert "def run(name):\n    torch.manual_seed(0)\n" in fixed(tmp_path, train=SHARED, one=one, two=two)
     assert (tmp_path / "one.py").read_text() == one
 
 
@@ -317,8 +320,8 @@ def test_a_script_without_a_guard_begins_with_the_function_too(tmp_path: Path) -
     train = SHARED + "\n\nif __name__ == '__main__':\n    run('b')\n"
     script = "from train import run\n\nname = 'a'\nrun(name)\n"
     after = fixed(tmp_path, train=train, one=script)
-    assert "def run(name):\n    random.seed(0)\n" in after
-    assert after.count("random.seed(0)") == 1
+    assert "def run(name):\n    torch.manual_seed(0)\n" in after
+    assert after.count("torch.manual_seed(0)") == 1
     assert (tmp_path / "one.py").read_text() == script
 
 
@@ -334,7 +337,7 @@ def test_a_function_that_is_a_command_is_seeded_in_it(tmp_path: Path) -> None:
     (tmp_path / "pyproject.toml").write_text("[project]\nname = 'a'\n[project.scripts]\na = 'train:run'\n")
     resolver = SettingsResolver(cards.codes(), isolated=True, overrides={"select": ["TRP101"]})
     fix(Request((tmp_path,), resolver), unsafe=False, write=True)
-    assert "def run():\n    random.seed(0)\n" in (tmp_path / "train.py").read_text()
+    assert "def run():\n    torch.manual_seed(0)\n" in (tmp_path / "train.py").read_text()
 
 
 # -- seeds that the program sets elsewhere ----------------------------------------------------------------------------
@@ -469,5 +472,6 @@ def test_a_default_is_left_alone_where_the_program_chooses_another_number_itself
 def test_what_is_worked_out_is_written_once_where_its_name_is_free(
     above: str, below: str, wanted: str, tmp_path: Path
 ) -> None:
-    text = main("    args = parser.parse_args()\n").replace(", default=7", "").replace(WORK, WORK + below)
-    assert wanted in fixed(tmp_path, unsafe=True, train=above + text)
+    work = WORK.replace("torch.ones", "company.ones")
+    text = main("    args = parser.parse_args()\n").replace(", default=7", "").replace(WORK, work + below)
+    assert wanted in fixed(tmp_path, unsafe=True, train=f"import company\n{above}{text}")

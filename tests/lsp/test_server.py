@@ -25,8 +25,8 @@ if __name__ == "__main__":
     model = build()
     model.weight.sum().backward()
 """
-SEEDED = TRAIN.replace("from model", "import random\n\nimport torch\n\nfrom model").replace(
-    "    model = ", "    random.seed(0)\n    torch.manual_seed(0)\n    model = "
+SEEDED = TRAIN.replace("from model", "import torch\n\nfrom model").replace(
+    "    model = ", "    torch.manual_seed(0)\n    model = "
 )
 PROJECT = {"pyproject.toml": "[project]\nname = 'a'\n", "model.py": MODEL, "train.py": TRAIN}
 

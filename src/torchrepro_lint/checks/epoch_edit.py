@@ -44,7 +44,8 @@ def _expression(program: Program, holder: Holder, loop: EpochLoop) -> str | None
         return ".".join((name, holder.name, *holder.chain))
     if loop.scope.binding_scope(holder.name) is not holder.owner:
         return None
-    if holder.owner is loop.scope.function and not _bound_before(holder, loop):
+    is_own = holder.owner is loop.scope.function
+    if not (_bound_before(holder, loop) if is_own else _is_always_bound(holder)) or _may_be_several(holder, program):
         return None
     return ".".join((holder.name, *holder.chain))
 
@@ -57,6 +58,22 @@ def _self_name(scope: Scope | None) -> str | None:
 
 def _bound_before(holder: Holder, loop: EpochLoop) -> bool:
     return all(getattr(b.node, "end_lineno", 0) < loop.node.lineno for b in holder.owner.bindings.get(holder.name, ()))
+
+
+def _may_be_several(holder: Holder, program: Program) -> bool:
+    """Whether a name is unpacked from an argument of which not all are seen: some caller may pass loaders of two kinds
+    of data there, `loaders = (source, target), validation`."""
+    made = holder.owner.bindings
+    unpacked = [b.value.id for b in made.get(holder.name, ()) if b.path and isinstance(b.value, ast.Name)]
+    is_given = any(b.kind == "parameter" for name in unpacked for b in made.get(name, ()))
+    return is_given and program.callers_of(holder.owner) is None
+
+
+def _is_always_bound(holder: Holder) -> bool:
+    """Whether a name of the module, or of an enclosing function, gets its value under no test but a main guard's."""
+    owner = holder.owner
+    tests = ([c.owner for c in conditions(b.node, owner)] for b in owner.bindings.get(holder.name, ()))
+    return any(all(test is owner.facts.guard for test in found) for found in tests)
 
 
 def _conditional(program: Program, call: Call, holder: Holder, loop: EpochLoop) -> bool:

@@ -1,8 +1,5 @@
 """What the fix of TRP101 writes: the calls that seed, or one of a function that seeds all generators at once, with the
 number that the program names elsewhere, if any.
-
-They seed the generators that are missing where the process seeds others; else all that it has, since what cannot be
-seen may draw from any of them.
 """
 
 from __future__ import annotations
@@ -14,27 +11,22 @@ from itertools import chain
 from typing import NamedTuple
 
 from torchrepro_lint import catalogue
+from torchrepro_lint.checks.seed_families import SEED_CALLS
 from torchrepro_lint.checks.seed_place import Place
 from torchrepro_lint.checks.worker_seeding import homes
 from torchrepro_lint.dataflow import Program
 from torchrepro_lint.dataflow.abstract_values import Constant, is_configured
-from torchrepro_lint.dataflow.conditions import conditions
 from torchrepro_lint.dataflow.enclosing import ONLY_BINDS, calls_in
-from torchrepro_lint.dataflow.options import outcome
-from torchrepro_lint.dataflow.outcomes import Truth
 from torchrepro_lint.index import Binding, ModuleFacts, Scope
 from torchrepro_lint.model import Edit
 from torchrepro_lint.rng.draws import draw_of
 from torchrepro_lint.rng.own_seeders import OwnSeeder, seeders_in
-from torchrepro_lint.rng.predicates import about_seed
 from torchrepro_lint.rng.seed_options import SEED_NAME, is_seed
 from torchrepro_lint.rng.usual_seed import usual_seed
-from torchrepro_lint.seeding.seeding import SEEDED, Seeding, SeedMet
-from torchrepro_lint.seeding.unfollowed import may_use_tensors, uses_tensors
+from torchrepro_lint.seeding.seeding import Seeding
 from torchrepro_lint.seeding.unseeded import Unseeded
 from torchrepro_lint.syntax import Import, also_imported, import_from, import_module, is_docstring
 
-SEED_CALLS = {"python": ("random", "seed"), "numpy": ("numpy", "random.seed"), "torch": ("torch", "manual_seed")}
 MAX_FILES = 20  # of a project that seed
 
 
@@ -84,7 +76,7 @@ def by_own_seeder(
 ) -> tuple[list[str], tuple[Edit, ...]] | None:
     """A call of the project's own function that seeds all of these; with its default, where the seed `is_free`."""
     scope, at = place.scope, place.statement
-    if len(families) < 2 or _at_once(scope.facts, scope, at) is not None:
+    if _at_once(scope.facts, scope, at) is not None:
         return None
     packages = {package for facts in seeding.visited for package in facts.packages}
     name, seeder = own_seeder(program, scope, at, families, packages) or (None, None)
@@ -138,44 +130,6 @@ def imported_seed(scope: Scope, at: ast.stmt, program: Program) -> Import | None
     return None
 
 
-# -- which generators --------------------------------------------------------------------------------------------------
-def families_of(program: Program, seeding: Seeding, found: Unseeded, process: Scope | None) -> list[str]:
-    """Those that are missing where the process seeds others; else all that it has."""
-    missing = {f for f, w in found.draws.items() if w.process is process} or set(found.named)
-    seeds = (m for m in seeding.met if m.level == SEEDED and m.process is process)
-    if all(may_be_left_out(program, m) for m in seeds):
-        missing |= {"torch"} if uses_tensors(seeding) else set()
-        missing |= {"python"} if _has_random(program, seeding) else set()
-        missing |= {"numpy"} if _has_numpy(program, seeding) else set()
-    return [family for family in SEED_CALLS if family in missing]
-
-
-def _has_random(program: Program, seeding: Seeding) -> bool:
-    """Whether the program imports `random`, or may compute with tensors: what prepares these may draw from it."""
-    return any("random" in facts.packages for facts in seeding.visited) or may_use_tensors(seeding, program)
-
-
-def _has_numpy(program: Program, seeding: Seeding) -> bool:
-    """Whether the program or a library that it uses imports numpy: a program may run where it is not installed."""
-    with_it = catalogue.table("rng")["numpy"]["imported_by"]
-    if any(not facts.packages.isdisjoint(with_it) for facts in seeding.visited):
-        return True
-    naming = program.project.text.mentioning("numpy")
-    return bool(naming) and not program.project.reachable(seeding.entry.facts.source.path).isdisjoint(naming or ())
-
-
-def may_be_left_out(program: Program, met: SeedMet) -> bool:
-    """Whether the function of a seed may return before it, whatever the seed: only under a launcher does it go on."""
-    return any(
-        isinstance(c.owner, ast.If)
-        and not about_seed(c.test)
-        and any(isinstance(n, ast.Return) for n in ast.walk(c.owner))
-        and outcome(c.test, met.scope, program) is Truth.UNKNOWN
-        for c in conditions(met.node, met.scope)
-    )
-
-
-# -- a function of the project's own ----------------------------------------------------------------------------------
 def own_seeder(
     program: Program, scope: Scope, at: ast.stmt, families: Collection[str], packages: Collection[str]
 ) -> tuple[Import, OwnSeeder] | None:

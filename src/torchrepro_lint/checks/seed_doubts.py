@@ -14,13 +14,21 @@ from torchrepro_lint.dataflow import Program
 from torchrepro_lint.dataflow.conditions import conditions
 from torchrepro_lint.dataflow.enclosing import calls_in
 from torchrepro_lint.index import ModuleFacts, Scope, last_name
+from torchrepro_lint.project.contents import lies_with_tests
 from torchrepro_lint.project.declarations import names_options_at_run_time
 from torchrepro_lint.rng.draws import draw_of
 from torchrepro_lint.rng.predicates import about_seed
 from torchrepro_lint.rng.usual_seed import has_own_seed, is_configured, is_turned_off
 from torchrepro_lint.seeding import cells
 from torchrepro_lint.seeding.seeding import Seeding, SeedMet
-from torchrepro_lint.syntax import below_header, divides_paragraph, is_below_heading, is_below_import, reads_options
+from torchrepro_lint.syntax import (
+    below_header,
+    divides_paragraph,
+    is_below_heading,
+    is_below_import,
+    joins_others,
+    reads_options,
+)
 
 _IMPORTS = (ast.Import, ast.ImportFrom)
 _OF_ONE_THING = re.compile(r"(?:split|fold|data|shuffle|env|eval|test|valid|sampl|noise)\w*seed", re.IGNORECASE)
@@ -34,12 +42,21 @@ def is_unclear(
     return (
         _may_be_another_number(seeding, place, program)
         or _is_seeded_further_on(seeding, process, families)
+        or lies_with_tests(seeding.entry.facts)
         or is_turned_off({seeding.entry.facts.source.path}, program)
         or _is_headed(place)
         or _is_among_imports(facts, statement)
-        or (place.own is None and (divides_paragraph(facts, statement) or _is_above_options(place)))
+        or (place.own is None and _stands_within(place))
         or (bool(facts.source.cells) and not cells.is_for_training(statement, facts, program))
     )
+
+
+def _stands_within(place: Place) -> bool:
+    """Whether other statements of its paragraph stand above a place, in a notebook also if a comment heads what
+    follows; or the program reads its options below."""
+    facts, statement = place.scope.facts, place.statement
+    is_below_others = bool(facts.source.cells) and joins_others(facts, statement)
+    return divides_paragraph(facts, statement) or is_below_others or _is_above_options(place)
 
 
 def warns(met: SeedMet) -> bool:
@@ -104,11 +121,17 @@ def is_for_something_else(met: SeedMet, program: Program) -> bool:
     facts = met.scope.facts
     statement = facts.statement(met.node)
     body: list[ast.stmt] = getattr(facts.parents[statement], "body", [])
-    below = body[body.index(statement) + 1] if statement in body[:-1] else None
-    if below is None or below.lineno > (statement.end_lineno or 0) + 1 or not isinstance(below, ast.Expr | ast.Assign):
-        return False
-    draws = (draw_of(program, program.callee(call, met.scope), call, met.scope) for call in calls_in(below))
-    return any(draw is not None and draw.kind == "order" for draw in draws)
+    following = body[body.index(statement) + 1 :][:2] if statement in body else []
+    for below in following:
+        if below.lineno > (statement.end_lineno or 0) + 1 or not isinstance(below, ast.Expr | ast.Assign):
+            return False
+        draws = (draw_of(program, program.callee(call, met.scope), call, met.scope) for call in calls_in(below))
+        if any(draw is not None and draw.kind == "order" for draw in draws):
+            return True
+        if not isinstance(below, ast.Assign):
+            return False
+        statement = below  # `indices = np.arange(n)`, which is shuffled below
+    return False
 
 
 def _is_seeded_further_on(seeding: Seeding, process: Scope | None, families: Collection[str]) -> bool:

@@ -10,8 +10,9 @@ import ast
 from collections.abc import Sequence
 
 from torchrepro_lint.checks.draft import Fix
-from torchrepro_lint.checks.seed_calls import by_own_seeder, families_of, number_at, seed_calls
+from torchrepro_lint.checks.seed_calls import by_own_seeder, number_at, seed_calls
 from torchrepro_lint.checks.seed_doubts import is_unclear
+from torchrepro_lint.checks.seed_families import families_of, is_fresh
 from torchrepro_lint.checks.seed_met import Declaration, beside, negative_option, switched_on, with_default
 from torchrepro_lint.checks.seed_place import Place, inserted, place_of, works_of
 from torchrepro_lint.dataflow import Program
@@ -109,7 +110,8 @@ def _seeded(
     if switched is not None and place.own is not None:
         number = number._replace(text=place.own.read)
     given, is_free = ranks.of(number.text), not number.is_known and not ranks.added
-    own = by_own_seeder(program, seeding, place, families, given, is_free=is_free)
+    is_whole = len(families) > 1 or is_fresh(program, seeding, process)
+    own = by_own_seeder(program, seeding, place, families, given, is_free=is_free) if is_whole else None
     lines, edits = _with_rank(place, ranks, *(own or seed_calls(place.scope, place.statement, families, given)))
     edits = (*edits, *number.edits)
     if switched is not None:  # who gives a negative number still gets other numbers each time

@@ -9,7 +9,7 @@ import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from torchrepro_lint.checks import seed_calls
+from torchrepro_lint.checks import seed_calls, seed_families
 from torchrepro_lint.checks.draft import Fix
 from torchrepro_lint.checks.seed_doubts import is_for_something_else, warns
 from torchrepro_lint.dataflow import Program
@@ -25,7 +25,7 @@ from torchrepro_lint.seeding.seeding import SEEDED, Seeding, SeedMet
 from torchrepro_lint.seeding.unseeded import Unseeded
 from torchrepro_lint.syntax import insert_after, replace, with_argument
 
-_NAMES = frozenset(".".join(call) for call in seed_calls.SEED_CALLS.values())
+_NAMES = frozenset(".".join(call) for call in seed_families.SEED_CALLS.values())
 _SEEDS = re.compile(r"seed|random|rng|reprod|determin|init|set_?up", re.IGNORECASE)
 _TOLD = re.compile(r"(\bdefault(?:s to|:|=| is)?\s*)(?:-1|None)\b", re.IGNORECASE)
 
@@ -39,9 +39,9 @@ def beside(program: Program, seeding: Seeding, found: Unseeded) -> Fix | None:
             met.scope.facts is seeding.entry.facts or _SEEDS.search(function.name) or seed_calls.leads(function, found)
         )
         is_sure = met.process is None and met.sure and met.level == SEEDED and met.number < first
-        is_sure = is_sure and not seed_calls.may_be_left_out(program, met)
+        is_sure = is_sure and not seed_families.may_be_left_out(program, met)
         if is_sure and is_near and not seed_calls.is_for_own_draws(program, seeding, found, function):
-            edits = seeds_below(program, met, seed_calls.families_of(program, seeding, found, None))
+            edits = seeds_below(program, met, seed_families.families_of(program, seeding, found, None))
             if edits and times(program, met.scope) != "often":
                 return Fix(edits, is_for_something_else(met, program))
     return None
@@ -150,7 +150,7 @@ def switched_on(program: Program, seeding: Seeding, found: Unseeded, process: Sc
             continue
         together = [m for m in met if m.scope is last.scope and m.seeder is not None]
         done = {family for m in together if m.seeder is not None for family in m.seeder.families}
-        missing = [f for f in seed_calls.families_of(program, seeding, found, process) if f not in done]
+        missing = [f for f in seed_families.families_of(program, seeding, found, process) if f not in done]
         added = seeds_below(program, last, missing)
         is_enough = bool(added) or not missing or done.issuperset(found.draws)
         number = str(usual_seed(option.facts, program) or int(_wants_more_than_none(last)))

@@ -8,7 +8,8 @@ import re
 
 from torchrepro_lint import catalogue
 from torchrepro_lint.dataflow import Program
-from torchrepro_lint.index import ModuleFacts, Scope
+from torchrepro_lint.dataflow.enclosing import block_of
+from torchrepro_lint.index import ModuleFacts, Scope, last_name
 from torchrepro_lint.kernels.flags import Setting
 from torchrepro_lint.model import Edit, Position, Range
 from torchrepro_lint.project.versions import allowed_in
@@ -23,6 +24,14 @@ PRAISE = re.compile(
     re.IGNORECASE,
 )
 _FLAG = "torch.use_deterministic_algorithms"
+
+COMMENTED = 10  # lines above a switch in which a comment may be about it
+_OF_SWITCHES = re.compile(r"determinis|cudnn|benchmark", re.IGNORECASE)
+_UNWANTED = re.compile(
+    r"\b(?:back|unnecessar\w+|not (?:needed|necessary|wanted)|undo\w*|overrid\w+|revert\w*)\b", re.IGNORECASE
+)
+_TELLS = ("print", "debug", "info", "warning", "log")
+_SAYS = re.compile(r"cudnn|\bbenchmark", re.IGNORECASE)
 
 
 def with_value(setting: Setting, text: str) -> tuple[Edit, ...]:
@@ -51,11 +60,32 @@ def _with_comment(facts: ModuleFacts, edit: Edit) -> Edit:
 
 
 def is_explained(setting: Setting) -> bool:
-    """Whether a comment stands with the switch that `with_value` leaves there: it may say why the value is as it is."""
+    """Whether a comment stands with the switch that `with_value` leaves there: it may say why the value is as it is. Or
+    the program itself says above that the switch is on."""
     facts, statement = setting.facts, setting.statement
     behind = facts.source.line(statement.end_lineno or 0)[facts.range(statement).end.column - 1 :]
     is_above = top_line(facts, statement) < statement.lineno and not _comment_above(facts, statement)
-    return is_above or ("#" in behind and not PRAISE.match(behind))
+    return is_above or ("#" in behind and not PRAISE.match(behind)) or is_announced(setting)
+
+
+def is_announced(setting: Setting, said: re.Pattern[str] = _SAYS) -> bool:
+    """Whether the statement above prints or logs a text about the switch: `print("Set cuDNN benchmark")`."""
+    block = block_of(setting.facts, setting.statement)
+    index = block.index(setting.statement) if setting.statement in block else 0
+    match block[index - 1] if index else None:
+        case ast.Expr(value=ast.Call(func=function) as call) if last_name(function) in _TELLS:
+            texts = (n.value for n in ast.walk(call) if isinstance(n, ast.Constant) and isinstance(n.value, str))
+            return any(map(said.search, texts))
+    return False
+
+
+def is_set_back(setting: Setting) -> bool:
+    """Whether comments above say why determinism is not wanted here: "the helper makes it deterministic, which is
+    unnecessary"."""
+    source, last = setting.facts.source, setting.statement.lineno
+    lines = (source.line(n) for n in range(max(1, last - COMMENTED), last))
+    said = " ".join(line for line in lines if line.lstrip().startswith("#"))
+    return _OF_SWITCHES.search(said) is not None and _UNWANTED.search(said) is not None
 
 
 def _comment_above(facts: ModuleFacts, statement: ast.stmt) -> tuple[Edit, ...]:

@@ -22,6 +22,7 @@ from torchrepro_lint.rng.generators import is_given_a_state, is_only_drawn_from,
 from torchrepro_lint.rng.own_seed import generator_seed
 from torchrepro_lint.rng.predicates import about_seed
 from torchrepro_lint.rng.usual_seed import usual_seed
+from torchrepro_lint.seeding.training import trains_nothing
 from torchrepro_lint.syntax import replace
 
 
@@ -48,7 +49,9 @@ def check(module: Module, program: Program) -> Iterator[Draft]:
             properties={"family": row["family"]},
             related=tuple(Place(scope.facts, caller, "called without a generator") for caller, scope in left_out or ()),
             edits=_seeded(call, seed, certainty, program),
-            unsafe=_is_variable(seed) or not runs_once(program, call.node, call.scope),
+            unsafe=_is_variable(seed)
+            or not runs_once(program, call.node, call.scope)
+            or (bool(call.facts.source.cells) and trains_nothing(call.facts, program)),
         )
         yield placed(draft, seed if isinstance(seed, Site) else None, program, str(program.project.seed), is_none)
     yield from _torch(module, program)

@@ -11,6 +11,7 @@ from torchrepro_lint.dataflow.references import reads_of_target
 from torchrepro_lint.index import ModuleFacts, Scope, last_name
 from torchrepro_lint.loading.sets import TextSet, holds_only_text, taken_from, text_sets
 from torchrepro_lint.model import Edit
+from torchrepro_lint.project.contents import is_test
 from torchrepro_lint.rng.texts import Evidence
 
 MAX_TAKEN = 64  # that one fix changes: more is no small change any more
@@ -47,7 +48,9 @@ def _judged(found: Iterable[TextSet], module: Module, program: Program) -> Itera
                 {"set": module.facts.text(site.node), "why": decision.why},
                 related=(Place(decision.facts, decision.node, f"the order {decision.why} here"),),
                 edits=edits[function],
-                unsafe=held.evidence is not Evidence.SURE or not holds_only_text(held.made, program),
+                unsafe=held.evidence is not Evidence.SURE
+                or not holds_only_text(held.made, program)
+                or is_test(module.facts),
             )
 
 

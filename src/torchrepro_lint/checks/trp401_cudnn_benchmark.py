@@ -8,8 +8,9 @@ from collections.abc import Iterator
 
 from torchrepro_lint.checks.configured import cause, placed
 from torchrepro_lint.checks.draft import Draft
-from torchrepro_lint.checks.switch_edit import is_explained, with_value
+from torchrepro_lint.checks.switch_edit import is_explained, is_set_back, with_value
 from torchrepro_lint.dataflow import Module, Program, Site
+from torchrepro_lint.dataflow.enclosing import block_of
 from torchrepro_lint.dataflow.reachability import cleans_up
 from torchrepro_lint.elements import Certainty
 from torchrepro_lint.kernels.flags import Setting, follows_request, reads_switch
@@ -18,6 +19,10 @@ from torchrepro_lint.rng.predicates import is_unrequested, needs_option
 from torchrepro_lint.seeding.training import only_evaluates
 
 OWNER, NAME = "torch.backends.cudnn", "benchmark"
+_MEASURES = re.compile(
+    r"(?:^|[/_-])(?:accelerat\w*|bench\w*|fast|latency|perf|performance|profil\w*|speed\w*|throughput)(?=[/_.-])",
+    re.IGNORECASE,
+)
 _WARMS_UP = re.compile(rb"\bdef (?=\w*cudnn)\w*warm_?up|\bwarm(?:ing)?[ _-]?up (?:of )?cudnn\b", re.IGNORECASE)
 
 
@@ -31,7 +36,12 @@ def check(module: Module, program: Program) -> Iterator[Draft]:
             continue
         if value is None and not _opaque(program, setting):
             continue
-        unsafe = only_evaluates(setting.facts, program) or is_explained(setting) or _is_warmed_up(program)
+        unsafe = (
+            _is_after_speed(setting, program)
+            or is_explained(setting)
+            or is_set_back(setting)
+            or _has_switch_of_its_own(setting)
+        )
         draft = Draft(setting.node, {"written": setting.written}, edits=with_value(setting, "False"), unsafe=unsafe)
         configured = placed(draft, Site(setting.value, setting.value_scope), program, "False", bool)
         if value is None and _is_off_by_default(setting, program):
@@ -42,6 +52,21 @@ def check(module: Module, program: Program) -> Iterator[Draft]:
             yield Draft(setting.node, {"written": setting.written}, "depends", depends=("the program is told to",))
         elif not switch.undone(setting, value) and not switch.chosen(setting, value):
             yield configured
+
+
+def _is_after_speed(setting: Setting, program: Program) -> bool:
+    """Whether a program only uses a model, or says by a name or by what it does that it measures how fast it is."""
+    facts = setting.facts
+    told = _MEASURES.search(facts.source.rel)
+    is_named = program.by_name(told is not None, "that a program is after speed", facts.scope, facts.source.rel)
+    return is_named or only_evaluates(facts, program) or _is_warmed_up(program)
+
+
+def _has_switch_of_its_own(setting: Setting) -> bool:
+    """Whether the block seeds above only if determinism is asked for: then the same option should decide this."""
+    block = block_of(setting.facts, setting.statement)
+    above = block[: block.index(setting.statement)] if setting.statement in block else []
+    return any(isinstance(s, ast.If) and not s.orelse and "determinis" in ast.unparse(s.test).lower() for s in above)
 
 
 def _is_warmed_up(program: Program) -> bool:

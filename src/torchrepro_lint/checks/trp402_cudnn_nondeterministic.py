@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from torchrepro_lint.checks.configured import placed
 from torchrepro_lint.checks.draft import Draft
-from torchrepro_lint.checks.switch_edit import with_value
+from torchrepro_lint.checks.switch_edit import is_set_back, with_value
 from torchrepro_lint.dataflow import Module, Program, Site
 from torchrepro_lint.dataflow.reachability import cleans_up
 from torchrepro_lint.elements import Level
@@ -29,5 +29,6 @@ def check(module: Module, program: Program) -> Iterator[Draft]:
         if switch.temporary(setting, value):
             yield Draft(setting.node, {"written": setting.written}, "temporary", level=Level.NOTE)
         else:
-            draft = Draft(setting.node, {"written": setting.written}, edits=with_value(setting, "True"))
+            edits, unsafe = with_value(setting, "True"), is_set_back(setting)
+            draft = Draft(setting.node, {"written": setting.written}, edits=edits, unsafe=unsafe)
             yield placed(draft, Site(setting.value, setting.value_scope), program, "True", lambda value: not value)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 
 from torchrepro_lint import catalogue
 from torchrepro_lint.checks.draft import Draft
-from torchrepro_lint.checks.switch_edit import with_value
+from torchrepro_lint.checks.switch_edit import is_announced, with_value
 from torchrepro_lint.dataflow import Module, Program
 from torchrepro_lint.elements import Certainty
 from torchrepro_lint.kernels.determinism import turned_on_anywhere
@@ -15,8 +16,10 @@ from torchrepro_lint.kernels.flags import Setting, assigned
 from torchrepro_lint.kernels.tuning import compile_modes, options, tuned_kernels, variables
 from torchrepro_lint.project.versions import may_be
 from torchrepro_lint.rng.predicates import is_unrequested
+from torchrepro_lint.seeding.training import only_evaluates
 from torchrepro_lint.syntax import quoted, replace
 
+_SAYS = re.compile(r"\b(?:compil|fast|perform|speed|tun(?:e|ing)\b)", re.IGNORECASE)
 WORDS = ("autotune", "AUTOTUNE", "coordinate_descent", "COORDINATE_DESCENT", "benchmark_limit")
 
 
@@ -37,18 +40,21 @@ def check(module: Module, program: Program) -> Iterator[Draft]:
 
 def _inductor(module: Module) -> Iterator[Draft]:
     facts = module.facts
+    is_for_use = only_evaluates(facts, module.program)  # and after speed
     for setting, other in compile_modes(module):
         edits = (
             with_value(setting, quoted(facts, other, module.program.project.style))
             if not _is_tried_again(setting)
             else ()
         )
-        yield Draft(setting.node, {"written": setting.written}, edits=edits)
+        unsafe = is_for_use or is_announced(setting, _SAYS)
+        yield Draft(setting.node, {"written": setting.written}, edits=edits, unsafe=unsafe)
     for setting in options(module):
-        yield Draft(setting.node, {"written": setting.written}, "option", edits=with_value(setting, "False"))
+        edits = with_value(setting, "False")
+        yield Draft(setting.node, {"written": setting.written}, "option", edits=edits, unsafe=is_for_use)
     for item in variables(module):
         edits = (replace(facts, item.written, '"0"'),)
-        yield Draft(item.node, {"written": facts.text(item.node)}, "option", edits=edits)
+        yield Draft(item.node, {"written": facts.text(item.node)}, "option", edits=edits, unsafe=is_for_use)
 
 
 def _is_tried_again(setting: Setting) -> bool:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator, Sequence
 
 from torchrepro_lint import catalogue
 from torchrepro_lint.checks.draft import Draft, Place
 from torchrepro_lint.dataflow import Call, CallSite, Module, Program, Site
 from torchrepro_lint.dataflow.execution_count import runs_once
-from torchrepro_lint.index import Scope
+from torchrepro_lint.index import Binding, Scope
 from torchrepro_lint.model import Edit
 from torchrepro_lint.rng.draws import Seeder
 from torchrepro_lint.rng.fresh_weights import FreshWeights, fresh_weights, own_adapter
@@ -16,6 +17,7 @@ from torchrepro_lint.rng.own_seed import seed_text
 from torchrepro_lint.seeding.seedings import seedings
 from torchrepro_lint.syntax import import_from, insert_before
 
+_PARSES = ("parse_args_into_dataclasses", "parse_args_and_config", "parse_json_file", "parse_yaml_file")
 MAX_CALLS = 6  # from where both are reached to the one or the other
 
 
@@ -117,6 +119,30 @@ def _edits(trainer: Call, fresh: FreshWeights) -> tuple[Edit, ...]:
     statement = facts.statement(fresh.node)
     made = _arguments(trainer)
     given = made.literal("seed") if made is not None else None
-    seed = str(given) if type(given) is int else seed_text(fresh.scope, statement, trainer.program)
+    own = str(given) if type(given) is int else _seed_of_arguments(trainer, fresh, statement)
+    seed = own or seed_text(fresh.scope, statement, trainer.program)
     name = import_from(facts, "transformers", "set_seed", fresh.scope, statement)
     return (*name.edits, insert_before(facts, statement, f"{name.text}({seed})"))
+
+
+def _seed_of_arguments(trainer: Call, fresh: FreshWeights, statement: ast.stmt) -> str | None:
+    """`training_args.seed`, where the Trainer's arguments are known above the model: as a parameter that says so, or
+    read from the command line."""
+    passed = trainer.argument("args", 1)
+    if not isinstance(passed, Site) or not isinstance(passed.node, ast.Name):
+        return None
+    name, function = passed.node.id, fresh.scope.function
+    if passed.scope.function is not function or fresh.scope.binding_scope(name) is not function:
+        return None
+    made = function.bindings[name]
+    is_above = all(b.kind == "parameter" or getattr(b.node, "lineno", 0) < statement.lineno for b in made)
+    return f"{name}.seed" if is_above and all(_has_seed(b, trainer, function) for b in made) else None
+
+
+def _has_seed(binding: Binding, trainer: Call, scope: Scope) -> bool:
+    match binding:
+        case Binding(kind="parameter", node=ast.arg(annotation=ast.expr() as annotation)):
+            return trainer.program.qualified(annotation, scope) in catalogue.names("frameworks", "hf_arguments")
+        case Binding(value=ast.Call(func=ast.Attribute(attr=attr))):
+            return attr in _PARSES
+    return False

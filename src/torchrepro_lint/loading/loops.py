@@ -12,13 +12,14 @@ from typing import Literal, NamedTuple
 from torchrepro_lint.dataflow.conditions import conditions
 from torchrepro_lint.dataflow.enclosing import block_of, names_in, run_with
 from torchrepro_lint.dataflow.reaching_definitions import reaching
-from torchrepro_lint.index import ModuleFacts
+from torchrepro_lint.index import ModuleFacts, last_name
 from torchrepro_lint.loading.decisions import FIRST
 
 Kind = Literal["decides", "sequence", "mapping", "lists", "last", "yield", "call"]
 Loop = ast.For | ast.AsyncFor
 _FILLS = frozenset({"append", "extend", "insert", "appendleft", "extendleft", "put"})
 _WRITES = frozenset({"write", "writelines", "writerow", "writerows"})
+_ARCHIVES = frozenset({"ZipFile", "TarFile"})
 _NOT_A_FILE = ("log", "std", "tqdm", "bar", "console", "zip", "wav", "socket")
 
 
@@ -211,7 +212,10 @@ class _Body:
         if not isinstance(handle, ast.Name) or not names_a_file(handle) or self.is_local(handle):
             return False
         owner = self.facts.scope_of(handle).binding_scope(handle.id)
-        return owner is None or all(b.kind != "import" for b in owner.bindings[handle.id])  # `soundfile.write(path, x)`
+        made = owner.bindings[handle.id] if owner is not None else ()
+        if any(isinstance(b.value, ast.Call) and last_name(b.value.func) in _ARCHIVES for b in made):
+            return False  # whose members have names
+        return all(b.kind != "import" for b in made)  # `soundfile.write(path, x)`
 
     def numbers(self, node: ast.AST) -> bool:
         """Whether a value counts the rounds so far: `i`, or `len(found)`; not `made[i]` of what another loop made of

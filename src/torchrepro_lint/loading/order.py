@@ -16,7 +16,7 @@ from torchrepro_lint.dataflow.follow import Follow, Policy
 from torchrepro_lint.dataflow.use import STOP, Path, Steps, Use
 from torchrepro_lint.index import Scope
 from torchrepro_lint.loading import order_loops, order_taken
-from torchrepro_lint.loading.decisions import Decision, Shown, most_telling, stored
+from torchrepro_lint.loading.decisions import Decision, Shown, is_sorted_at, most_telling, stored
 from torchrepro_lint.loading.loops import Loop
 
 
@@ -41,6 +41,8 @@ def _search(asked: ast.expr, program: Program) -> Follow[Shown, Decision]:
 def _judge(asked: ast.expr, use: Use[Shown], edges: Edges) -> Steps | None:
     if use.state == "text":
         return order_taken.text(use)
+    if _is_sorted_parameter(use):
+        return STOP
     parent, facts = use.parent, use.scope.facts
     match parent:
         case ast.Assign(targets=targets):
@@ -72,3 +74,14 @@ def _judge(asked: ast.expr, use: Use[Shown], edges: Edges) -> Steps | None:
         case ast.comprehension() if parent.iter is use.node:
             return order_loops.comprehension(parent, use, edges)
     return STOP
+
+
+def _is_sorted_parameter(use: Use[Shown]) -> bool:
+    """Whether a function sorts what it is given: `items.sort(key=number)`."""
+    if not isinstance(use.node, ast.Name):
+        return False
+    made, owner = use.scope.bindings_of(use.node), use.scope.binding_scope(use.node.id)
+    if owner is None or not any(b.kind == "parameter" for b in made):
+        return False
+    reads = use.scope.facts.reads(owner.node).of_name(use.node.id)
+    return any(is_sorted_at(read, use.scope.facts.scope_of(read)) for read in reads)

@@ -103,7 +103,7 @@ def _is_found_by_value(index: ast.expr, items: ast.expr, scope: Scope, program: 
 
 
 def _loop_over(items: ast.expr, index: str, scope: Scope) -> ast.For | None:
-    """The loop around that takes all items one after the other and knows no number but for that:
+    """The loop around that takes all items one after the other and knows no number but for that, or to tell it:
     `for i in range(len(items)): read(items[i])`."""
     text = ast.dump(items)
     for loop in scope.facts.ancestors(items):
@@ -111,18 +111,31 @@ def _loop_over(items: ast.expr, index: str, scope: Scope) -> ast.For | None:
             case ast.For(target=ast.Name(id=name), iter=numbers) if name == index:
                 taken = [n.slice for n in ast.walk(loop) if isinstance(n, ast.Subscript) and ast.dump(n.value) == text]
                 read = (n for n in ast.walk(loop) if isinstance(n, ast.Name) and n.id == index and n is not loop.target)
-                return loop if _are_all(numbers, text) and all(n in taken for n in read) else None
+                is_free = all(n in taken or _tells(scope.facts.statement(n)) for n in read)
+                return loop if is_free and _are_all(numbers, text, scope) else None
     return None
 
 
-def _are_all(numbers: ast.expr, items: str) -> bool:
-    """`range(len(items))`, `range(0, len(items))`, with a progress bar around it."""
+def _are_all(numbers: ast.expr, items: str, scope: Scope) -> bool:
+    """`range(len(items))`, `range(0, len(items))`, with a progress bar around it, or a name for any of these."""
+    numbers = _held(numbers, scope)
     while isinstance(numbers, ast.Call) and numbers.args and last_name(numbers.func) == "tqdm":
-        numbers = numbers.args[0]
+        numbers = _held(numbers.args[0], scope)
     match numbers:
-        case ast.Call(func=ast.Name(id="range"), args=[*start, ast.Call(func=ast.Name(id="len"), args=[listed])]):
-            return all(isinstance(n, ast.Constant) and n.value == 0 for n in start) and ast.dump(listed) == items
+        case ast.Call(func=ast.Name(id="range"), args=[*start, stop]):
+            match _held(stop, scope):
+                case ast.Call(func=ast.Name(id="len"), args=[listed]) if ast.dump(listed) == items:
+                    return all(isinstance(n, ast.Constant) and n.value == 0 for n in start)
     return False
+
+
+def _held(node: ast.expr, scope: Scope) -> ast.expr:
+    """What a name holds that is bound once, where it is read."""
+    bindings = scope.bindings.get(node.id, ()) if isinstance(node, ast.Name) else ()
+    match bindings:
+        case [binding] if binding.kind == "assign" and binding.value is not None and not binding.path:
+            return binding.value
+    return node
 
 
 def _is_complaint(node: ast.expr, scope: Scope) -> bool:

@@ -16,6 +16,7 @@ from torchrepro_lint import catalogue
 from torchrepro_lint.index import ITEM, ModuleFacts, Scope
 
 _TESTING = ("unittest", "pytest")
+_TEST_FOLDERS = frozenset({"test", "tests", "testing", "unittest", "unittests", "unit_test", "unit_tests"})
 _HARMLESS = (ast.Import, ast.ImportFrom, ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Pass)
 _CONFIGURES = ("seed", "cudnn", "determinis", "add_argument")
 
@@ -116,10 +117,18 @@ def is_test(facts: ModuleFacts) -> bool:
 
 
 def _is_evaluation(facts: ModuleFacts) -> bool:
-    """Whether a file that is named as one of tests is a program: it has options, or nothing that a runner finds."""
+    """Whether a file that is named as one of tests is a program: it has options, or nothing that a runner finds, and
+    does not lie with tests."""
     if "ArgumentParser" in facts.calls or "parse_args" in facts.calls:
         return True
+    if lies_with_tests(facts):
+        return False
     return not any(s.name.startswith(("test_", "Test")) for s in facts.scope.children.values())
+
+
+def lies_with_tests(facts: ModuleFacts) -> bool:
+    """Whether a file lies where tests of the code often do, or programs that evaluate a model."""
+    return not _TEST_FOLDERS.isdisjoint(facts.source.rel.split("/")[:-1])
 
 
 def _runs_something(node: ast.stmt) -> bool:

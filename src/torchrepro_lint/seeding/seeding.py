@@ -23,6 +23,8 @@ _TRAINERS = frozenset({"Trainer", "Seq2SeqTrainer"})  # whose `train` computes g
 _EARNEST = frozenset({"parse_args", "DataLoader", "fit", "LightningCLI", "load", "from_pretrained",
                       "load_state_dict", "open", "imread", "read_csv", "save", "savez", "savefig",
                       "save_pretrained", "to_csv", "dump", "write"})  # fmt: skip
+# What a program calls that looks at the gradients of predictions.
+_LOOKS = frozenset({"eval", "register_hook", "register_backward_hook", "register_full_backward_hook"})
 TRAINS = ("backward", "manual_backward", "fit", "zero_grad")
 # What makes new parameters of gradients: an optimizer, a framework, or the program itself, which may do it in place.
 _UPDATES = ("step", "fit", "manual_backward", "minimize", "add_", "sub_", "addcdiv_", "lerp_")
@@ -30,6 +32,9 @@ _LOOPS = ("fit", "minimize")  # what has a loop of its own
 _PROGRAM = r"(?i)main|train|run|launch"  # a function that is a program; others are tried out under a guard
 # Names of files and functions that measure how long something takes, how they do it, and what they may do besides.
 _MEASURES = r"(?i)(?:^|_)(?:bench(?:mark)?(?:s|ing)?|profil(?:e|er|ing)|latency|throughput|fps|speed(?:_?test)?)(?:_|$)"
+_DESCRIBED = (
+    r"(?i)\b(?:benchmark|compare|measure|profile|test)s?\b.*\b(?:latency|memory|runtime|speed|time|throughput)\b"
+)
 _CLOCKS = {"time", "perf_counter", "perf_counter_ns", "time_ns", "elapsed_time", "Timer", "timeit", "do_bench"}
 _OF_MEASURING = frozenset({"parse_args", "open", "write", "dump", "load", "load_state_dict", "from_pretrained"})
 MAX_TRIES = 5  # rounds of a loop that only sees whether the code runs
@@ -141,7 +146,7 @@ class Seeding:
         """Whether gradients are computed anywhere on the path, or in a function of the name of one that is called."""
         if self._is_trained_by_library:
             return True
-        if "eval" in self.reached and (self.loads_weights or self._is_pretrained) and not self.updates:
+        if self.reached & _LOOKS and (self.loads_weights or self._is_pretrained) and not self.updates:
             return False  # it looks at the gradients of predictions
         return not self.reached.isdisjoint(TRAINS) or any(self.calls(*TRAINS))
 
@@ -188,18 +193,20 @@ class Seeding:
     def updates(self) -> bool:
         """Whether anything in the files of the program may change parameters by their gradients."""
         return any(name in facts.calls for facts in self.visited for name in _UPDATES) or any(
-            self.runs(read, facts.scope_of(read)) and not isinstance(facts.parents[read], ast.Call)
+            self.runs(read, facts.scope_of(read))
+            and not isinstance(facts.parents[read], ast.Call)
+            and not isinstance(facts.statement(read), ast.Assert)
             for facts in self.visited
             for read in facts.reads(facts.tree).of_attribute("grad")
         )
 
     def runs(self, node: ast.AST, scope: Scope) -> bool:
         """Whether `node` may run: the function around it is entered, or something of that name is called; at the top
-        of a module, whether it stands under no guard but the program's own."""
+        of a module, whether it stands under no guard but the program's own; nobody imports a notebook."""
         function = scope.function
         if function.kind != "module":
             return function in self.entered or function.own_name in self.reached
-        return scope.facts is self.entry.facts or not scope.facts.in_guard(node)
+        return scope.facts is self.entry.facts or not (scope.facts.in_guard(node) or scope.facts.source.cells)
 
     def calls(self, *names: str) -> Iterator[CallSite]:
         """The calls of these names that may run, name by name."""
@@ -274,12 +281,16 @@ class Seeding:
 
     @property
     def _measures_time(self) -> bool:
-        """Whether the program reads the clock around what it does with made-up input, and is called after that."""
+        """Whether the program reads the clock around what it does with made-up input, and is called or described after
+        that, or makes nothing of the gradients."""
         if self.reached & ((_EARNEST | _TRAINERS) - _OF_MEASURING) or not self.reached & _CLOCKS:
             return False
+        if not self.updates and not self.reached.isdisjoint(TRAINS):
+            return True
         names = (self.entry.facts.source.path.stem, *(f.own_name for f in self.entered))
-        told = next((name for name in sorted(names) if re.search(_MEASURES, name)), "")
-        return self.says(bool(told), "that a program measures time", told)
+        described = re.search(_DESCRIBED, ast.get_docstring(self.entry.facts.tree) or "")
+        told = next((name for name in sorted(names) if re.search(_MEASURES, name)), described and described[0])
+        return self.says(bool(told), "that a program measures time", told or "")
 
     def says(self, found: bool, what: str, name: str) -> bool:
         """Whether a name says `what` of the program, which is counted."""

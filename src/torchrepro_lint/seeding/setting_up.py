@@ -21,6 +21,7 @@ from torchrepro_lint.seeding.discarded import is_besides
 from torchrepro_lint.seeding.run_by import commands
 
 MAX_DEPTH = 5  # of functions that read options
+_OF_FILE = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 # What runs the one function that it is given, with options as its arguments.
 _COMMAND_LINES = frozenset({"fire.Fire", "fire.core.Fire", "typer.run", "absl.app.run", "tyro.cli"})
 # What of a parser of options takes options as well: docs.python.org/3/library/argparse.html#other-utilities
@@ -65,7 +66,35 @@ def _goes_on(
 def _is_work(statement: ast.stmt, scope: Scope, works: Collection[ast.AST], program: Program) -> bool:
     if isinstance(statement, ONLY_BINDS):
         return statement in works
-    return any(n in works or not _only_sets_up(n, scope, program, 0) for n in _calls(statement))
+    calls = list(_calls(statement))
+    if any(n in works for n in calls):
+        return True
+    calls = [n for n in calls if not _stands_above_guard(n, scope, program)]
+    return not _prepares(statement, scope, program) and not all(_only_sets_up(n, scope, program, 0) for n in calls)
+
+
+def _stands_above_guard(call: ast.Call, scope: Scope, program: Program) -> bool:
+    """Whether a call makes what others import as well, at the top of a file with a main guard: a transform."""
+    facts = scope.facts
+    if scope.kind != "module" or facts.guard is None or facts.in_guard(call):
+        return False
+    made = tuple(catalogue.table("callables")["set_up"]["above_guard"])
+    return (program.callee(call, scope) or "").startswith(made)
+
+
+def _prepares(statement: ast.stmt, scope: Scope, program: Program) -> bool:
+    """Whether a statement above the definitions of a file makes a library ready, with nothing of the program's own:
+    `pynvml.nvmlInit()`; or one reads an option that is written as a literal: `args.size = eval(args.size)`."""
+    match statement:
+        case ast.Expr(value=ast.Call(args=args, keywords=keywords) as call) if scope.kind == "module":
+            given = (*args, *(k.value for k in keywords))
+            name = program.callee(call, scope)
+            is_above = any(isinstance(s, _OF_FILE) and s.lineno > statement.lineno for s in scope.facts.tree.body)
+            is_of_library = name is not None and draw_of(program, name, call, scope) is None and not _is_never(name)
+            return is_above and is_of_library and all(isinstance(a, ast.Constant) for a in given)
+        case ast.Assign(targets=[target], value=ast.Call(func=ast.Name(id="eval"), args=[text])):
+            return ast.unparse(target) == ast.unparse(text)
+    return False
 
 
 def _entered(statement: ast.stmt | None, scope: Scope, works: Collection[ast.AST], program: Program) -> Scope | None:
@@ -127,8 +156,8 @@ def _calls(node: ast.AST) -> Iterator[ast.Call]:
 def _only_sets_up(call: ast.Call, scope: Scope, program: Program, depth: int) -> bool:
     """Whether a call can neither draw nor seed, nor reads the clock, whatever it is given."""
     draw = draw_of(program, program.callee(call, scope), call, scope)
-    if draw is not None and is_besides(draw, program):
-        return True
+    if draw is not None:
+        return is_besides(draw, program)
     found = program.runs(call, scope)
     if found:
         return all(_is_harmless(callee, program, depth) for callee in found)
@@ -191,7 +220,11 @@ def _function_sets_up(function: Scope, depth: int, program: Program) -> bool:
 def _is_quiet(name: str) -> bool:
     """Whether an external function neither draws nor seeds, runs code that it is given, nor reads the clock."""
     rows = catalogue.table("callables")["set_up"]
-    if name.startswith(tuple(rows["never"])):
+    if _is_never(name):
         return False
     known = name.partition(".")[0] in rows["packages"] or name.removesuffix(".__init__") in rows["names"]
     return known or name.startswith(tuple(rows["prefixes"]))
+
+
+def _is_never(name: str) -> bool:
+    return name.startswith(tuple(catalogue.table("callables")["set_up"]["never"]))

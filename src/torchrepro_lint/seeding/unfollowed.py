@@ -174,9 +174,12 @@ def _fits(call: ast.Call, scope: Scope, program: Program) -> bool:
 
 
 def _chooses(seeding: Seeding, program: Program) -> bool:
-    """Whether a program runs what is only named at run time."""
-    if any(map(_is_looked_up, seeding.unfollowed)):
-        return True
+    """Whether a program runs what is only named at run time, or is an item of something."""
+    return any(map(_is_looked_up, seeding.unfollowed)) or names_code(seeding, program)
+
+
+def names_code(seeding: Seeding, program: Program) -> bool:
+    """Whether a program imports or makes what is only named at run time."""
     chosen = catalogue.names("callables", "chosen")
     sites = seeding.calls(*catalogue.last_parts(chosen))
     return any(program.callee(*site) in chosen and not _is_written_out(site[0]) for site in sites)

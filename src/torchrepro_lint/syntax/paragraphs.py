@@ -127,7 +127,8 @@ def joins_others(facts: ModuleFacts, statement: ast.stmt) -> bool:
     top = top_line(facts, statement)
     body = getattr(facts.parents[statement], "body", [])
     is_first = not body or body[0] is statement
-    return top < statement.lineno and not is_first and bool(facts.source.line(top - 1).strip())
+    is_below_others = not is_first and not begins_cell(facts, top)
+    return top < statement.lineno and is_below_others and bool(facts.source.line(top - 1).strip())
 
 
 def is_below_import(facts: ModuleFacts, statement: ast.stmt) -> bool:

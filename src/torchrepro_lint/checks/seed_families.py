@@ -1,0 +1,102 @@
+"""Which generators the fix of TRP101 seeds: those that are missing where the process seeds others; else all that
+something may draw from, seen or not.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+import sys
+from collections.abc import Iterator
+
+from torchrepro_lint import catalogue
+from torchrepro_lint.dataflow import Program
+from torchrepro_lint.dataflow.conditions import conditions
+from torchrepro_lint.dataflow.options import outcome
+from torchrepro_lint.dataflow.outcomes import Truth
+from torchrepro_lint.index import ModuleFacts, Scope
+from torchrepro_lint.rng.predicates import about_seed
+from torchrepro_lint.seeding.seeding import SEEDED, Seeding, SeedMet
+from torchrepro_lint.seeding.unfollowed import may_use_tensors, names_code, uses_tensors
+from torchrepro_lint.seeding.unseeded import Unseeded
+
+SEED_CALLS = {"python": ("random", "seed"), "numpy": ("numpy", "random.seed"), "torch": ("torch", "manual_seed")}
+
+
+def families_of(program: Program, seeding: Seeding, found: Unseeded, process: Scope | None) -> list[str]:
+    """Those that are missing where the process seeds others; else all that something may draw from."""
+    missing = {f for f, w in found.draws.items() if w.process is process} or set(found.named)
+    if is_fresh(program, seeding, process):
+        missing |= {"torch"} if uses_tensors(seeding) else set()
+        has = {"python": _has_random(program, seeding), "numpy": _has_numpy(program, seeding)}
+        missing |= {f for f, is_there in has.items() if is_there and _may_draw(f, seeding, found, program)}
+    return [family for family in SEED_CALLS if family in missing]
+
+
+def is_fresh(program: Program, seeding: Seeding, process: Scope | None) -> bool:
+    """Whether a process seeds no generator in any case."""
+    seeds = (m for m in seeding.met if m.level == SEEDED and m.process is process)
+    return all(may_be_left_out(program, m) for m in seeds)
+
+
+def _has_random(program: Program, seeding: Seeding) -> bool:
+    """Whether the program imports `random`, or may compute with tensors: what prepares these may draw from it."""
+    return any("random" in facts.packages for facts in seeding.visited) or may_use_tensors(seeding, program)
+
+
+def _has_numpy(program: Program, seeding: Seeding) -> bool:
+    """Whether the program or a library that it uses imports numpy: a program may run where it is not installed."""
+    with_it = catalogue.table("rng")["numpy"]["imported_by"]
+    if any(not facts.packages.isdisjoint(with_it) for facts in seeding.visited):
+        return True
+    naming = program.project.text.mentioning("numpy")
+    return bool(naming) and not program.project.reachable(seeding.entry.facts.source.path).isdisjoint(naming or ())
+
+
+def _may_draw(family: str, seeding: Seeding, found: Unseeded, program: Program) -> bool:
+    """Whether anything may draw from a generator out of sight: a function that is called only by its name, a library
+    that is not known for not doing so, or what the program chooses at run time."""
+    if not found.draws or not seeding.complete or names_code(seeding, program):
+        return True
+    in_sight = (*sys.stdlib_module_names, "numpy", *catalogue.table("rng")["draws_in_sight"][family])
+    known = re.compile(rf"(?:{'|'.join(map(re.escape, in_sight))})(?:\.|$)")
+    return any(
+        seeding.runs(node, facts.scope_of(node))
+        for facts in seeding.visited
+        for node in (*_old_draws(family, facts), *_reads(family, facts, known, program))
+    )
+
+
+def _old_draws(family: str, facts: ModuleFacts) -> Iterator[ast.Call]:
+    """Calls by which a known library draws from a generator in some of its versions only, or whatever it is made of."""
+    for package, names in catalogue.table("rng")["draws_in_sight"]["unless"][family].items():
+        if package in facts.packages:
+            yield from (call for name in names for call, _ in facts.calls.get(name, ()))
+
+
+def _reads(
+    family: str, facts: ModuleFacts, known: re.Pattern[str], program: Program
+) -> Iterator[ast.Name | ast.Attribute | ast.stmt]:
+    """Where a file reads the module of a generator, or a library that is no file of the project, nor `known`."""
+    reads = facts.reads(facts.tree)
+    module, find = {"python": "random", "numpy": "numpy.random"}[family], program.project.finder.find
+    if family == "numpy":
+        yield from (n for n in reads.of_attribute("random") if ast.unparse(n.value) != "random")  # `random.random()`
+    for binding in facts.imports:
+        target = binding.target
+        is_own = target == module or target.startswith(f"{module}.")
+        if is_own or (not known.match(target) and not find(target, binding.level, str(facts.source.path))):
+            for alias in getattr(binding.node, "names", ()):
+                yield from reads.of_name(alias.asname or alias.name.partition(".")[0])
+                yield from [facts.statement(binding.node)] * (alias.name == "*")
+
+
+def may_be_left_out(program: Program, met: SeedMet) -> bool:
+    """Whether the function of a seed may return before it, whatever the seed: only under a launcher does it go on."""
+    return any(
+        isinstance(c.owner, ast.If)
+        and not about_seed(c.test)
+        and any(isinstance(n, ast.Return) for n in ast.walk(c.owner))
+        and outcome(c.test, met.scope, program) is Truth.UNKNOWN
+        for c in conditions(met.node, met.scope)
+    )
