@@ -898,10 +898,12 @@ if __name__ == "__main__":
 """
 
 
-@pytest.mark.parametrize(("others", "is_fixed"), [(0, True), (60, False)])
+@pytest.mark.parametrize(
+    ("other", "is_fixed"), [("train(1)\n", True), ("from train import train\n\ntrain(*given())\n", False)]
+)
 def test_a_loader_that_unseen_callers_pass_in_a_tuple_may_be_several(
-    others: int, is_fixed: bool, tmp_path: Path
+    other: str, is_fixed: bool, tmp_path: Path
 ) -> None:
-    for number in range(others):
-        (tmp_path / f"other{number}.py").write_text("def train(args):\n    pass\n\n\ntrain(1)\n")
+    for number in range(60):  # more than are read
+        (tmp_path / f"other{number}.py").write_text(other)
     assert ("set_epoch" in fixed(tmp_path, "TRP301", UNPACKED)) is is_fixed

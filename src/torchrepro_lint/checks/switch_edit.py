@@ -7,9 +7,9 @@ import ast
 import re
 
 from torchrepro_lint import catalogue
-from torchrepro_lint.dataflow import Program
+from torchrepro_lint.dataflow import Program, remembered
 from torchrepro_lint.dataflow.enclosing import block_of
-from torchrepro_lint.index import ModuleFacts, Scope, last_name
+from torchrepro_lint.index import ModuleFacts, Scope
 from torchrepro_lint.kernels.flags import Setting
 from torchrepro_lint.model import Edit, Position, Range
 from torchrepro_lint.project.versions import allowed_in
@@ -59,33 +59,46 @@ def _with_comment(facts: ModuleFacts, edit: Edit) -> Edit:
     return Edit(edit.path, Range(edit.range.start, Position(end.line, len(line) + 1)), edit.text)
 
 
-def is_explained(setting: Setting) -> bool:
+def is_explained(setting: Setting, program: Program) -> bool:
     """Whether a comment stands with the switch that `with_value` leaves there: it may say why the value is as it is. Or
     the program itself says above that the switch is on."""
     facts, statement = setting.facts, setting.statement
     behind = facts.source.line(statement.end_lineno or 0)[facts.range(statement).end.column - 1 :]
     is_above = top_line(facts, statement) < statement.lineno and not _comment_above(facts, statement)
-    return is_above or ("#" in behind and not PRAISE.match(behind)) or is_announced(setting)
+    return is_above or ("#" in behind and not PRAISE.match(behind)) or is_announced(setting, program)
 
 
-def is_announced(setting: Setting, said: re.Pattern[str] = _SAYS) -> bool:
+def is_announced(setting: Setting, program: Program, said: re.Pattern[str] = _SAYS) -> bool:
     """Whether the statement above prints or logs a text about the switch: `print("Set cuDNN benchmark")`."""
-    block = block_of(setting.facts, setting.statement)
-    index = block.index(setting.statement) if setting.statement in block else 0
-    match block[index - 1] if index else None:
-        case ast.Expr(value=ast.Call(func=function) as call) if last_name(function) in _TELLS:
-            texts = (n.value for n in ast.walk(call) if isinstance(n, ast.Constant) and isinstance(n.value, str))
-            return any(map(said.search, texts))
-    return False
+    return setting.statement in _announced(said, setting.facts, program)
 
 
-def is_set_back(setting: Setting) -> bool:
+@remembered
+def _announced(said: re.Pattern[str], facts: ModuleFacts, program: Program) -> set[ast.stmt]:  # noqa: ARG001
+    """The statements right below those that print or log such a text."""
+    found: set[ast.stmt] = set()
+    for call, statement in ((call, facts.statement(call)) for name in _TELLS for call, _ in facts.calls.get(name, ())):
+        texts = (n.value for n in ast.walk(call) if isinstance(n, ast.Constant) and isinstance(n.value, str))
+        if isinstance(statement, ast.Expr) and statement.value is call and any(map(said.search, texts)):
+            block = block_of(facts, statement)
+            found.update(block[block.index(statement) + 1 :][:1])
+    return found
+
+
+def is_set_back(setting: Setting, program: Program) -> bool:
     """Whether comments above say why determinism is not wanted here: "the helper makes it deterministic, which is
     unnecessary"."""
-    source, last = setting.facts.source, setting.statement.lineno
-    lines = (source.line(n) for n in range(max(1, last - COMMENTED), last))
-    said = " ".join(line for line in lines if line.lstrip().startswith("#"))
-    return _OF_SWITCHES.search(said) is not None and _UNWANTED.search(said) is not None
+    last = setting.statement.lineno
+    near = [[n for n in lines if last - COMMENTED <= n < last] for lines in _unwanted(setting.facts, program)]
+    return all(near)
+
+
+@remembered
+def _unwanted(facts: ModuleFacts, program: Program) -> tuple[list[int], ...]:  # noqa: ARG001
+    """The lines of a file whose comments speak of the switches, and those that say that something is not wanted."""
+    lines = enumerate(facts.source.whole.splitlines(), 1)
+    comments = [(number, line) for number, line in lines if line.lstrip().startswith("#")]
+    return tuple([n for n, line in comments if said.search(line)] for said in (_OF_SWITCHES, _UNWANTED))
 
 
 def _comment_above(facts: ModuleFacts, statement: ast.stmt) -> tuple[Edit, ...]:

@@ -9,10 +9,11 @@ from collections.abc import Iterator
 from torchrepro_lint.checks.configured import cause, placed
 from torchrepro_lint.checks.draft import Draft
 from torchrepro_lint.checks.switch_edit import is_explained, is_set_back, with_value
-from torchrepro_lint.dataflow import Module, Program, Site
+from torchrepro_lint.dataflow import Module, Program, Site, remembered
 from torchrepro_lint.dataflow.enclosing import block_of
 from torchrepro_lint.dataflow.reachability import cleans_up
 from torchrepro_lint.elements import Certainty
+from torchrepro_lint.index import ModuleFacts
 from torchrepro_lint.kernels.flags import Setting, follows_request, reads_switch
 from torchrepro_lint.kernels.switches import stated
 from torchrepro_lint.rng.predicates import is_unrequested, needs_option
@@ -37,10 +38,10 @@ def check(module: Module, program: Program) -> Iterator[Draft]:
         if value is None and not _opaque(program, setting):
             continue
         unsafe = (
-            _is_after_speed(setting, program)
-            or is_explained(setting)
-            or is_set_back(setting)
-            or _has_switch_of_its_own(setting)
+            _is_after_speed(setting.facts, program)
+            or is_explained(setting, program)
+            or is_set_back(setting, program)
+            or _has_switch_of_its_own(setting, program)
         )
         draft = Draft(setting.node, {"written": setting.written}, edits=with_value(setting, "False"), unsafe=unsafe)
         configured = placed(draft, Site(setting.value, setting.value_scope), program, "False", bool)
@@ -54,19 +55,28 @@ def check(module: Module, program: Program) -> Iterator[Draft]:
             yield configured
 
 
-def _is_after_speed(setting: Setting, program: Program) -> bool:
+@remembered
+def _is_after_speed(facts: ModuleFacts, program: Program) -> bool:
     """Whether a program only uses a model, or says by a name or by what it does that it measures how fast it is."""
-    facts = setting.facts
     told = _MEASURES.search(facts.source.rel)
     is_named = program.by_name(told is not None, "that a program is after speed", facts.scope, facts.source.rel)
     return is_named or only_evaluates(facts, program) or _is_warmed_up(program)
 
 
-def _has_switch_of_its_own(setting: Setting) -> bool:
+def _has_switch_of_its_own(setting: Setting, program: Program) -> bool:
     """Whether the block seeds above only if determinism is asked for: then the same option should decide this."""
-    block = block_of(setting.facts, setting.statement)
-    above = block[: block.index(setting.statement)] if setting.statement in block else []
-    return any(isinstance(s, ast.If) and not s.orelse and "determinis" in ast.unparse(s.test).lower() for s in above)
+    asked = _asking(setting.facts, program)
+    block = block_of(setting.facts, setting.statement) if asked else ()
+    return any(test.lineno < setting.statement.lineno and test in block for test in asked)
+
+
+@remembered
+def _asking(facts: ModuleFacts, program: Program) -> list[ast.If]:  # noqa: ARG001
+    """Where a file does something only if determinism is asked for."""
+    if not facts.source.matches("determinis"):
+        return []
+    tests = (n for n in ast.walk(facts.tree) if isinstance(n, ast.If) and not n.orelse)
+    return [n for n in tests if "determinis" in ast.unparse(n.test).lower()]
 
 
 def _is_warmed_up(program: Program) -> bool:

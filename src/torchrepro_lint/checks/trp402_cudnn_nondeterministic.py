@@ -29,6 +29,6 @@ def check(module: Module, program: Program) -> Iterator[Draft]:
         if switch.temporary(setting, value):
             yield Draft(setting.node, {"written": setting.written}, "temporary", level=Level.NOTE)
         else:
-            edits, unsafe = with_value(setting, "True"), is_set_back(setting)
+            edits, unsafe = with_value(setting, "True"), is_set_back(setting, program)
             draft = Draft(setting.node, {"written": setting.written}, edits=edits, unsafe=unsafe)
             yield placed(draft, Site(setting.value, setting.value_scope), program, "True", lambda value: not value)

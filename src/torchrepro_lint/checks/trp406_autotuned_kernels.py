@@ -47,7 +47,7 @@ def _inductor(module: Module) -> Iterator[Draft]:
             if not _is_tried_again(setting)
             else ()
         )
-        unsafe = is_for_use or is_announced(setting, _SAYS)
+        unsafe = is_for_use or is_announced(setting, module.program, _SAYS)
         yield Draft(setting.node, {"written": setting.written}, edits=edits, unsafe=unsafe)
     for setting in options(module):
         edits = with_value(setting, "False")
