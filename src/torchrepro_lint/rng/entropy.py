@@ -14,6 +14,7 @@ from typing import NamedTuple, TypeAlias
 
 from torchrepro_lint import catalogue
 from torchrepro_lint.dataflow import Program
+from torchrepro_lint.dataflow.conditions import conditions
 from torchrepro_lint.dataflow.domain import Domain, Of, Written
 from torchrepro_lint.dataflow.evaluate import attribute_values
 from torchrepro_lint.dataflow.reachability import reached_by_default
@@ -112,5 +113,6 @@ class Entropy(Domain[Sources]):
 
 
 def is_new_in_every_run(seeder: Seeder, program: Program) -> bool:
-    """Whether a call seeds with a value that no two runs share."""
-    return seeder.seed is not None and bool(Entropy(program).sources(seeder.seed, seeder.scope))
+    """Whether a call seeds with a value that no two runs share, and that nobody may give instead."""
+    found = Entropy(program).sources(seeder.seed, seeder.scope) if seeder.seed is not None else ()
+    return any(not any(about_seed(c.test) for c in conditions(source.node, source.scope)) for source in found)
