@@ -113,6 +113,8 @@ class Entropy(Domain[Sources]):
 
 
 def is_new_in_every_run(seeder: Seeder, program: Program) -> bool:
-    """Whether a call seeds with a value that no two runs share, and that nobody may give instead."""
+    """Whether a call seeds with a value that no two runs share, and that nobody may give instead; one that is drawn is
+    mostly printed, so that it can be."""
     found = Entropy(program).sources(seeder.seed, seeder.scope) if seeder.seed is not None else ()
-    return any(not any(about_seed(c.test) for c in conditions(source.node, source.scope)) for source in found)
+    made = [s for s in found if draw_of(program, program.callee(s.node, s.scope), s.node, s.scope) is None]
+    return any(not any(about_seed(c.test) for c in conditions(source.node, source.scope)) for source in made)
