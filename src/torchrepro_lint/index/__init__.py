@@ -1,6 +1,6 @@
 """One parsed file as facts: scopes, bindings, call sites and assignments. Knows no rules and no other file."""
 
-from torchrepro_lint.index.build import build, is_main_guard
+from torchrepro_lint.index.build import build, chooses_item, is_main_guard
 from torchrepro_lint.index.facts import (
     ITEM,
     AttributeSet,
@@ -24,6 +24,7 @@ __all__ = [
     "Scope",
     "SubscriptSet",
     "build",
+    "chooses_item",
     "dotted",
     "is_main_guard",
     "last_name",

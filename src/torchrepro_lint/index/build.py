@@ -180,6 +180,22 @@ def _for(node: ast.AST, scope: Scope, pending: Pending) -> bool:
     return False
 
 
+def _subscript(node: ast.AST, scope: Scope, pending: Pending) -> bool:
+    assert isinstance(node, ast.Subscript)
+    if chooses_item(node):
+        scope.runs.append((node, scope))
+    return False
+
+
+def chooses_item(node: ast.Subscript) -> bool:
+    """Whether an item of what a name holds is read, that is not known to be one of a dictionary."""
+    index = node.slice
+    is_item = not isinstance(index, ast.Slice | ast.Tuple | ast.Compare) and not (
+        isinstance(index, ast.Constant) and isinstance(index.value, str)
+    )
+    return is_item and isinstance(node.value, ast.Name) and isinstance(node.ctx, ast.Load)
+
+
 def _with(node: ast.AST, scope: Scope, pending: Pending) -> bool:
     assert isinstance(node, ast.With | ast.AsyncWith)
     for item in node.items:
@@ -281,6 +297,7 @@ _HANDLERS: dict[type, Callable[[ast.AST, Scope, Pending], bool]] = {
     ast.AsyncWith: _with, ast.ExceptHandler: _except, ast.MatchAs: _capture, ast.MatchStar: _capture,
     ast.MatchMapping: _capture, ast.Return: _return, ast.Global: _declare, ast.Nonlocal: _declare,
     ast.Yield: _yield, ast.YieldFrom: _yield, ast.If: _if, ast.Import: _import, ast.ImportFrom: _import_from,
+    ast.Subscript: _subscript,
 }  # fmt: skip
 if sys.version_info < (3, 12):
     _HANDLERS[ast.JoinedStr] = _joined

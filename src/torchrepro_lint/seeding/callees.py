@@ -143,13 +143,26 @@ class Callees:
                 if held is not None and held.kind == "class":
                     yield held
 
-    def iterated(self, items: ast.expr, scope: Scope) -> list[Run]:
-        """What runs when a loop takes the items of an object of the project: `for batch in Batches(10):`."""
-        if not self._program.project.text.defines_function("__iter__"):
-            return []
+    def taken(self, node: ast.AST, scope: Scope) -> list[Run]:
+        """What runs where a loop takes the items of an object of the project, or one is chosen by its number:
+        `for batch in Batches(10):`, `rows[0]`."""
+        if isinstance(node, ast.Subscript):
+            return self._methods_of_made(node.value, "__getitem__", scope)
+        assert isinstance(node, ast.For | ast.AsyncFor)
+        items = node.iter
         while isinstance(items, ast.Call) and items.args and self._program.qualified(items.func, scope) in HANDS_ON:
             items = items.args[0]
-        return self.methods([items], ("__iter__",), scope)
+        if not self._program.project.text.defines_function("__iter__"):
+            return self._methods_of_made(items, "__getitem__", scope)
+        return self.methods([items], ("__iter__",), scope) or self._methods_of_made(items, "__getitem__", scope)
+
+    def _methods_of_made(self, value: ast.expr, name: str, scope: Scope) -> list[Run]:
+        """A method of the objects that a name is given by calls."""
+        if not isinstance(value, ast.Name) or not self._program.project.text.defines_function(name):
+            return []
+        where = scope.binding_scope(value.id)
+        is_made = where is not None and any(isinstance(b.value, ast.Call) for b in where.bindings[value.id])
+        return self.methods([value], (name,), scope) if is_made else []
 
     def methods(self, values: Iterable[ast.expr], names: Sequence[str], scope: Scope) -> list[Run]:
         """The methods of these names, one name after the other, of the objects of the project that the values are."""

@@ -28,7 +28,7 @@ from torchrepro_lint.seeding.run_by import IMPORTS, Run, commands, handlers, run
 from torchrepro_lint.seeding.seeding import Link, Seeding
 from torchrepro_lint.seeding.state import FRESH, State, by_default, either, joined, level_by_default, replayed, telling
 from torchrepro_lint.seeding.summaries import Notes, summaries
-from torchrepro_lint.seeding.terms import Attempt, Branch, Exit, Guard, Import, Invoke, Loop, Select, Term
+from torchrepro_lint.seeding.terms import Attempt, Branch, Exit, Guard, Import, Invoke, Loop, Select, Taken, Term
 from torchrepro_lint.seeding.transfer import Effects
 
 MAX_DEPTH = 40  # calls within calls
@@ -224,6 +224,8 @@ class _Interpreter:
                 case Import(node=statement, scope=scope, paths=paths):
                     if not self._imported.issuperset(paths):
                         state = self._run_imports(paths, Link(statement, scope), state)
+                case Taken():
+                    state = self._take(item, state, frame)
                 case Loop():
                     state = self._loop(item, state, frame)
                 case Attempt():
@@ -270,10 +272,14 @@ class _Interpreter:
         effects.deferred = telling(joined(before, after_body, after_orelse, level_by_default), arm)
         return by_default(body, orelse)
 
+    def _take(self, item: Taken, state: State, frame: Frame) -> State:
+        receiver = item.node.value if isinstance(item.node, ast.Subscript) else item.node
+        for method, owner in item.methods:
+            with self.effects.at(item.node, item.scope):
+                state = self._function(method, None, frame, state, owner, receiver)
+        return state
+
     def _loop(self, item: Loop, state: State, frame: Frame) -> State:
-        for method, owner in item.iterated:
-            with self.effects.at(item.head, item.scope):
-                state = self._function(method, None, frame, state, owner, item.head)
         body = self._term(item.body, state, frame)
         return self._term(item.orelse, body if body is not None else state, frame)
 

@@ -129,14 +129,14 @@ class Summaries:
             noting.take(call, scope, found)
             return False
 
-        def iterated(items: ast.expr, scope: Scope) -> tuple[Run, ...]:
-            found = tuple(self.callees.iterated(items, scope))
+        def taken(node: ast.AST, scope: Scope) -> tuple[Run, ...]:
+            found = tuple(self.callees.taken(node, scope))
             if any(self.only_draws(inner) is None or self.has_effect(inner) for inner in found):
                 return found
             noting.runs.update(dict.fromkeys(found))
             return ()
 
-        return Summary(TermBuilder(has_effect, iterated, self.imports.by).of(function), noting.notes())
+        return Summary(TermBuilder(has_effect, taken, self.imports.by).of(function), noting.notes())
 
     def has_effect(self, run: Run) -> bool:
         """Whether a function that only draws does so, or imports, with all that it runs."""
@@ -215,11 +215,10 @@ class Summaries:
                     return None
                 noting.take(node, scope, found)
             else:
-                assert isinstance(node, ast.For | ast.AsyncFor)
-                iterated = self.callees.iterated(node.iter, scope)
-                if any(self.only_draws(inner) is None for inner in iterated):
+                taken = self.callees.taken(node, scope)
+                if any(self.only_draws(inner) is None for inner in taken):
                     return None
-                noting.runs.update(dict.fromkeys(iterated))
+                noting.runs.update(dict.fromkeys(taken))
         return noting.notes()
 
     def _look_at(self, call: ast.Call, scope: Scope, frame: Frame) -> _OnlyDraws | None:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Sequence
 from enum import Enum
 from typing import NamedTuple, TypeAlias
 
-from torchrepro_lint.index import FunctionNode, Scope
+from torchrepro_lint.index import FunctionNode, Scope, chooses_item
 from torchrepro_lint.index.parents import children
 from torchrepro_lint.seeding.run_by import Run
 
@@ -41,12 +41,17 @@ class Branch(NamedTuple):
     orelse: Term
 
 
-class Loop(NamedTuple):
-    """A body that is run again and again; `iterated` runs whenever a round begins."""
+class Taken(NamedTuple):
+    """The methods of an object of the project that run where items of it are taken, by a loop or by their numbers."""
 
-    head: ast.expr
+    node: ast.expr
     scope: Scope
-    iterated: tuple[Run, ...]
+    methods: tuple[Run, ...]
+
+
+class Loop(NamedTuple):
+    """A body that is run again and again."""
+
     body: Term
     orelse: Term
 
@@ -79,7 +84,7 @@ class Exit(Enum):
     FAIL = "raise"
 
 
-Item: TypeAlias = "Invoke | Import | Branch | Loop | Attempt | Select | Guard | Exit"
+Item: TypeAlias = "Invoke | Taken | Import | Branch | Loop | Attempt | Select | Guard | Exit"
 Term: TypeAlias = "tuple[Item, ...]"
 NOTHING: Term = ()
 _WITHOUT_CALLS = (ast.Name, ast.Constant, ast.Lambda)
@@ -87,16 +92,17 @@ _WITHOUT_CALLS = (ast.Name, ast.Constant, ast.Lambda)
 
 class TermBuilder:
     """Builds the term of one function or module. `has_effect` says whether a call matters, and takes note of one that
-    does not; `iterated` gives what a loop over an object runs; `imported` the files that an import runs."""
+    does not; `taken` gives what a loop over an object runs, or the choice of an item; `imported` the files that an
+    import runs."""
 
     def __init__(
         self,
         has_effect: Callable[[ast.Call, Scope], bool],
-        iterated: Callable[[ast.expr, Scope], tuple[Run, ...]],
+        taken: Callable[[ast.AST, Scope], tuple[Run, ...]],
         imported: Callable[[ast.Import | ast.ImportFrom, Scope], tuple[str, ...]],
     ) -> None:
         self._has_effect = has_effect
-        self._iterated = iterated
+        self._taken_by = taken
         self._imported = imported
 
     def of(self, function: Scope) -> Term:
@@ -129,7 +135,7 @@ class TermBuilder:
             case ast.If():
                 return self._if(node, scope)
             case ast.For() | ast.AsyncFor():
-                return self._loop(node.iter, node, scope, self._iterated(node.iter, scope))
+                return self._loop(node.iter, node, scope, self._taken(node, scope))
             case ast.While():
                 return self._loop(node.test, node, scope, ())
             case ast.Try():
@@ -160,11 +166,15 @@ class TermBuilder:
         return [*self._expression(node.test, scope), *([Branch(node, scope, body, orelse)] if body or orelse else ())]
 
     def _loop(
-        self, head: ast.expr, node: ast.For | ast.AsyncFor | ast.While, scope: Scope, iterated: tuple[Run, ...]
+        self, head: ast.expr, node: ast.For | ast.AsyncFor | ast.While, scope: Scope, taken: Sequence[Item]
     ) -> Sequence[Item]:
         body, orelse = self._block(node.body, scope), self._block(node.orelse, scope)
-        before = self._expression(head, scope)
-        return [*before, Loop(head, scope, iterated, body, orelse)] if body or orelse or iterated else before
+        before = [*self._expression(head, scope), *taken]
+        return [*before, Loop(body, orelse)] if body or orelse else before
+
+    def _taken(self, node: ast.For | ast.AsyncFor | ast.Subscript, scope: Scope) -> Sequence[Item]:
+        methods = self._taken_by(node, scope)
+        return [Taken(node if isinstance(node, ast.Subscript) else node.iter, scope, methods)] if methods else ()
 
     def _try(self, node: ast.Try, scope: Scope) -> Sequence[Item]:
         body, orelse, final = (self._block(part, scope) for part in (node.body, node.orelse, node.finalbody))
@@ -196,6 +206,8 @@ class TermBuilder:
             self._collect(child, inner, found)
         if isinstance(node, ast.Call) and self._has_effect(node, scope):
             found.append(Invoke(node, scope))
+        elif isinstance(node, ast.Subscript) and chooses_item(node):
+            found += self._taken(node, scope)
 
 
 def _is_switched_off(test: ast.expr) -> bool:
@@ -208,10 +220,7 @@ def _is_switched_off(test: ast.expr) -> bool:
 
 def _acts(term: Term) -> bool:
     """Whether anything in a term can have an effect; a function that only branches and leaves has none."""
-    return any(
-        isinstance(item, Invoke | Import) or (isinstance(item, Loop) and item.iterated) or any(map(_acts, _parts(item)))
-        for item in term
-    )
+    return any(isinstance(item, Invoke | Taken | Import) or any(map(_acts, _parts(item))) for item in term)
 
 
 def _parts(item: Item) -> tuple[Term, ...]:
