@@ -245,7 +245,7 @@ def _passed_to_method(use: Use[Shown], call: ast.Call, function: ast.Attribute, 
     match function.attr:
         case "extend" | "extendleft":
             return stored(function.value, use.scope.facts.statement(call), use, edges)
-        case "map" | "imap" | "starmap" if use.node in call.args[1:]:
+        case "map" | "imap" | "imap_unordered" | "starmap" if use.node in call.args[1:]:
             return (use.at(call),)
         case "writelines" | "writerows":
             return decided(use, call, _WRITTEN)
