@@ -28,7 +28,9 @@ _OFF = frozenset({
     "torch.no_grad", "torch.autograd.no_grad", "torch.autograd.grad_mode.no_grad",
     "torch.inference_mode", "torch.autograd.inference_mode",
 })  # fmt: skip
+_ON = frozenset({"torch.enable_grad", "torch.autograd.enable_grad", "torch.autograd.grad_mode.enable_grad"})
 _SWITCHES = ("torch.set_grad_enabled", "torch.autograd.set_grad_enabled")
+_WRITTEN = ("no_grad", "inference_mode", "set_grad_enabled", "enable_grad")
 _HOOKS = frozenset({"validation_step", "test_step", "predict_step", "validation_epoch_end", "test_epoch_end"})
 
 
@@ -108,8 +110,9 @@ def _is_without_gradient(node: ast.AST, scope: Scope, program: Program) -> bool:
     for block in ancestors(node, scope):
         match block:
             case ast.With() | ast.AsyncWith():
-                if any(_switches_off(item.context_expr, scope, program) for item in block.items):
-                    return True
+                mode = _mode(block, scope, program)
+                if mode is not None:
+                    return not mode
             case ast.Compare():
                 return True
             case ast.Lambda() if _is_transform(block, scope, program):
@@ -126,11 +129,38 @@ def _is_transform(function: ast.Lambda, scope: Scope, program: Program) -> bool:
     return name is not None and name.startswith("torchvision.transforms.")
 
 
-def _switches_off(expr: ast.expr, scope: Scope, program: Program) -> bool:
+def is_made_without_gradient(node: ast.AST, scope: Scope, program: Program) -> bool:
+    """Whether what is computed at a place is no part of a graph: its block, or its function, switches gradients off."""
+    if scope.facts.calls.keys().isdisjoint(_WRITTEN):
+        return False
+    for block in ancestors(node, scope):
+        mode = _mode(block, scope, program)
+        if mode is not None:
+            return not mode
+    return False
+
+
+def _mode(block: ast.AST, scope: Scope, program: Program) -> bool | None:
+    """Whether a `with` block, or what a function is decorated with, switches gradients on or off, if any."""
+    match block:
+        case ast.With() | ast.AsyncWith():
+            modes = [_switched(item.context_expr, scope, program) for item in reversed(block.items)]
+        case ast.FunctionDef() | ast.AsyncFunctionDef():
+            modes = [_switched(decorator, scope, program) for decorator in block.decorator_list]
+        case _:
+            return None
+    return next((mode for mode in modes if mode is not None), None)
+
+
+def _switched(expr: ast.expr, scope: Scope, program: Program) -> bool | None:
     call = expr if isinstance(expr, ast.Call) else None
     name = program.qualified(call.func if call is not None else expr, scope)
     first = program.literal(call.args[0], scope) if call is not None and call.args else None
-    return (name in _OFF and first is not False) or (name in _SWITCHES and first is False)
+    if name in _OFF:
+        return None if first is False else False
+    if name in _SWITCHES:
+        return first if isinstance(first, bool) else None
+    return True if name in _ON else None
 
 
 # -- functions ----------------------------------------------------------------------------------------------------
@@ -140,7 +170,7 @@ def _declared(function: Scope, program: Program) -> Context:
     node, outer = function.node, function.parent or function
     if not isinstance(node, FunctionNode):
         return NOTHING
-    if any(_switches_off(decorator, outer, program) for decorator in node.decorator_list):
+    if _mode(node, outer, program) is False:
         return NO_GRADIENT
     if any(program.qualified(decorator, outer) in _LEFT_OUT for decorator in decorators(function)):
         return Context(None, "evaluation")

@@ -11,7 +11,7 @@ from torchrepro_lint import catalogue
 from torchrepro_lint.dataflow.abstract_values import Result
 from torchrepro_lint.dataflow.binding import keyword_value
 from torchrepro_lint.dataflow.domain import Of
-from torchrepro_lint.index import Binding, Scope
+from torchrepro_lint.index import Binding, Scope, last_name
 from torchrepro_lint.kernels import hints
 from torchrepro_lint.kernels.annotations import dimensions_of_pattern, literal_text
 from torchrepro_lint.kernels.layers import SEQUENCE, Layers
@@ -159,6 +159,15 @@ class Calls:
         if forward is not None:
             return joined([self._read(value, forward) for value in forward.returns]).rank
         return before if made.callee in listed("modules", "same") else ranks().get(str(made.callee))
+
+
+def hands_out(node: ast.expr) -> bool:
+    """Whether a call gives a tensor that is there, or one that is made to have a gradient."""
+    if not isinstance(node, ast.Call):
+        return False
+    name = last_name(node.func)
+    is_given = name in listed("methods", "hands_out") or name.endswith("_")
+    return is_given or any(k.arg == "requires_grad" for k in node.keywords)
 
 
 def _is_frozen(parameter: ast.Call) -> bool:

@@ -18,12 +18,12 @@ from torchrepro_lint.dataflow.reaching_definitions import shape_names
 from torchrepro_lint.index import Binding, Scope
 from torchrepro_lint.kernels import hints
 from torchrepro_lint.kernels.annotations import annotated, literal_text
-from torchrepro_lint.kernels.context import context
+from torchrepro_lint.kernels.context import context, is_made_without_gradient
 from torchrepro_lint.kernels.layers import CALLED_UNSEEN, Layers, has_parameters
 from torchrepro_lint.kernels.module_calls import module_calls
 from torchrepro_lint.kernels.programs import imports_by_name
 from torchrepro_lint.kernels.signatures import indexed, listed
-from torchrepro_lint.kernels.tensor_calls import Calls
+from torchrepro_lint.kernels.tensor_calls import Calls, hands_out
 from torchrepro_lint.kernels.traits import (
     NOT_A_TENSOR,
     STORED,
@@ -70,7 +70,12 @@ class Tensors(Domain[Traits]):
         return NOT_A_TENSOR
 
     def known_call(self, call: ast.Call, scope: Scope, of: Of[Traits]) -> Traits:
-        return Calls(self.layers, of).result(call, scope)
+        return self._computed(Calls(self.layers, of).result(call, scope), call, scope)
+
+    def _computed(self, found: Traits, node: ast.expr, scope: Scope) -> Traits:
+        """What is computed at a place: without a gradient, where none is recorded there."""
+        is_known = found.gradient is False or not is_made_without_gradient(node, scope, self.program)
+        return found if is_known or hands_out(node) else found._replace(gradient=False)
 
     def display(self, node: Written, scope: Scope, of: Of[Traits]) -> Traits:
         return NOT_A_TENSOR._replace(gradient=None)
@@ -78,7 +83,7 @@ class Tensors(Domain[Traits]):
     def operator(self, node: ast.AST, scope: Scope, of: Of[Traits]) -> Traits:
         match node:
             case ast.BinOp(left=left, op=op, right=right):
-                found = broadcast(of(left, scope), of(right, scope))
+                found = self._computed(broadcast(of(left, scope), of(right, scope)), node, scope)
                 return found._replace(floating=True, whole=None) if isinstance(op, ast.Div) else found
             case ast.Compare(left=left, comparators=[right]):
                 found = broadcast(of(left, scope), of(right, scope))
@@ -143,7 +148,7 @@ class Tensors(Domain[Traits]):
             case ast.Call(func=ast.Attribute(attr="where" | "nonzero")):
                 return Traits(tensor=True, floating=False, gradient=False, unique=True).ranked(1)
             case ast.Call():
-                return self._returned(container, path, scope, of)
+                return self._computed(self._returned(container, path, scope, of), container, scope)
             case ast.Name() if hints.is_batch(container):
                 return Traits(gradient=False)
         return UNKNOWN_TRAITS

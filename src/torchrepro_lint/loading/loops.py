@@ -135,6 +135,14 @@ class _Body:
                 if isinstance(n, ast.Attribute | ast.Subscript) and isinstance(n.value, ast.Name)}  # fmt: skip
         return self.items | own | held
 
+    @cached_property
+    def _handed_on(self) -> set[str]:
+        """The names that calls are given, but for `len(found)`."""
+        calls = [n for n in self.inside if isinstance(n, ast.Call) and last_name(n.func) != "len"]
+        return {
+            a.id for call in calls for a in (*call.args, *(k.value for k in call.keywords)) if isinstance(a, ast.Name)
+        }
+
     def is_local(self, node: ast.expr) -> bool:
         """Whether the object is one that each round makes for itself."""
         while isinstance(node, ast.Attribute | ast.Subscript):
@@ -220,10 +228,16 @@ class _Body:
     def numbers(self, node: ast.AST) -> bool:
         """Whether a value counts the rounds so far: `i`, or `len(found)`; not `made[i]` of what another loop made of
         the same items."""
-        return any(self._is_count(n) for n in ast.walk(node)) or any(
-            isinstance(n, ast.Call) and isinstance(n.func, ast.Name) and n.func.id == "len"
-            and not (n.args and _mentions(n.args[0], self.items | self.local)) for n in ast.walk(node)
-        )  # fmt: skip
+        return any(self._is_count(n) or self._is_size(n) for n in ast.walk(node))
+
+    def _is_size(self, node: ast.AST) -> bool:
+        """`len(found)` of what may grow by a round."""
+        match node:
+            case ast.Call(func=ast.Name(id="len"), args=[ast.Name(id=name)]) if self.is_loop:
+                return name in (self._touched | self._handed_on) - self.items - self.local
+            case ast.Call(func=ast.Name(id="len"), args=args):
+                return not any(_mentions(counted, self.items | self.local) for counted in args)
+        return False
 
     def _is_count(self, node: ast.AST) -> bool:
         if not (isinstance(node, ast.Name) and node.id in self.counters):

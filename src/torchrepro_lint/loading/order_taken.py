@@ -206,6 +206,8 @@ def passed(use: Use[Shown], call: ast.Call, asked: ast.expr, edges: Edges) -> St
         return None if isinstance(use.parent, ast.keyword) else _made_dict(call, use, edges.program)
     if use.state == "sequence" and name in table["texts"]:
         return (use.become("text").at(call),)
+    if name in table["copies"]:
+        return (use.at(call),)
     if name in table["keeps"] or name.rpartition(".")[2].startswith("tqdm"):
         return (use.become("sequence").at(call),)
     if use.state == "sequence":
