@@ -23,7 +23,8 @@ _WRITTEN = "becomes the order in which the items are written"
 _WRAPPERS = frozenset({"iter", "list", "tuple", "sorted"})
 _TELLS = frozenset({"print", "debug", "info", "warning", "error", "critical", "exception"})
 _TEXTS = frozenset({"join", "str", "repr", "format", "len", "sorted", "list", "basename"})
-_SHARED = frozenset({"parent", "parents", "suffix", "shape", "dtype", "ndim"})
+_SHARED = frozenset({"parent", "parents", "suffix", "shape", "dtype", "ndim", "size", "width", "height"})
+MAX_NAMES = 4  # one after the other, between an item and what is read of it
 
 
 def _table() -> Mapping[str, Any]:
@@ -321,9 +322,10 @@ def _counts_one(condition: PathCondition, text: str) -> bool:
     return False
 
 
-def _is_shared(node: ast.expr, facts: ModuleFacts) -> bool:
-    """Whether only what all items share is taken from one: that there is one, its folder, its suffix."""
-    for _ in range(3):
+def _is_shared(node: ast.AST, facts: ModuleFacts, names: int = 0) -> bool:
+    """Whether only what all items share is taken from one: that there is one, its folder, its suffix, the size of the
+    image in it."""
+    for _ in range(5):
         parent = facts.parents[node]
         match parent:
             case ast.Compare(comparators=[ast.Constant(value=None)]) | ast.UnaryOp(op=ast.Not()):
@@ -334,6 +336,13 @@ def _is_shared(node: ast.expr, facts: ModuleFacts) -> bool:
                 return True
             case ast.Call():
                 node = parent
+            case ast.Assign(targets=[ast.Name(id=name)]) | ast.withitem(optional_vars=ast.Name(id=name)) if (
+                names < MAX_NAMES
+            ):
+                function = facts.scope_of(node).function
+                reads = facts.reads(function.node).of_name(name)
+                is_alone = bool(reads) and len(function.bindings.get(name, ())) == 1
+                return is_alone and all(_is_shared(read, facts, names + 1) for read in reads)
             case _:
                 return False
     return False

@@ -242,14 +242,15 @@ class Seeding:
     @cached_property
     def is_trial(self) -> bool:
         """Whether this is the guard of a module, which takes a step or two with made-up input to see that the code
-        runs: it reads nothing, keeps nothing, and trains in no loop; or a program that only measures how long
-        made-up work takes. A module lies in a package, or defines what is called on, and runs no function that is a
-        program."""
+        runs: it reads nothing and keeps nothing, or makes nothing of the gradients, and trains in no loop; or a
+        program that only measures how long made-up work takes. A module lies in a package, or defines what is called
+        on, and runs no function that is a program."""
         if not self.entry.is_guarded:
             return False
         if self._measures_time:
             return True
-        if not (self.in_package or self._is_of_layers) or self._is_earnest:
+        is_in_vain = "backward" in self.reached and not self.updates
+        if not (self.in_package or self._is_of_layers) or (self._is_earnest and not is_in_vain):
             return False
         return not any(is_in_loop(call, scope.facts) for call, scope in self.calls("backward", "step"))
 
@@ -372,8 +373,10 @@ def is_in_loop(node: ast.AST, facts: ModuleFacts) -> bool:
 
 
 def _is_short(iterated: ast.expr) -> bool:
-    """Whether a loop over this has a few rounds, which is written out: `range(3)`."""
+    """Whether a loop over this has a few rounds, which is written out: `range(3)`, `(False, True)`."""
     match iterated:
+        case ast.Tuple(elts=items) | ast.List(elts=items):
+            return len(items) <= MAX_TRIES
         case ast.Call(func=ast.Name(id="range"), args=[ast.Constant(value=int() as rounds)]):
             return rounds <= MAX_TRIES
     return False
