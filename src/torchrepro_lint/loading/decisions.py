@@ -26,6 +26,8 @@ FIRST = "decides which item comes first"
 KEPT = "decides which item is kept"
 GIVEN = "becomes the order of the data that is returned"
 ONE_OF_THEM = (TAKEN, FIRST, KEPT)
+_SHARED = frozenset({"parent", "parents", "suffix", "shape", "dtype", "ndim", "size", "width", "height"})
+MAX_NAMES = 4  # one after the other, between an item and what is read of it
 
 
 class Decision(NamedTuple):
@@ -92,3 +94,29 @@ def sorts(call: ast.Call) -> bool:
     """Whether a call sorts, by its name: `sorted`, `natsorted`, `sort_by_number`."""
     last = last_name(call.func)
     return "sort" in last.lower() and last != "argsort"
+
+
+def is_shared(node: ast.AST, facts: ModuleFacts, names: int = 0) -> bool:
+    """Whether only what all items share is taken from one: that there is one, its folder, its suffix, the size of the
+    image in it."""
+    for _ in range(5):
+        parent = facts.parents[node]
+        match parent:
+            case ast.Compare(comparators=[ast.Constant(value=None)]) | ast.UnaryOp(op=ast.Not()):
+                return True
+            case ast.Attribute(attr=attr) if attr in _SHARED:
+                return True
+            case ast.Call(func=ast.Attribute(attr="dirname") | ast.Name(id="dirname" | "bool")):
+                return True
+            case ast.Call():
+                node = parent
+            case ast.Assign(targets=[ast.Name(id=name)]) | ast.withitem(optional_vars=ast.Name(id=name)) if (
+                names < MAX_NAMES
+            ):
+                function = facts.scope_of(node).function
+                reads = facts.reads(function.node).of_name(name)
+                is_alone = bool(reads) and len(function.bindings.get(name, ())) == 1
+                return is_alone and all(is_shared(read, facts, names + 1) for read in reads)
+            case _:
+                return False
+    return False

@@ -13,7 +13,7 @@ from torchrepro_lint.dataflow.conditions import conditions
 from torchrepro_lint.dataflow.enclosing import block_of, names_in, run_with
 from torchrepro_lint.dataflow.reaching_definitions import reaching
 from torchrepro_lint.index import ModuleFacts, last_name
-from torchrepro_lint.loading.decisions import FIRST
+from torchrepro_lint.loading.decisions import FIRST, is_shared
 
 Kind = Literal["decides", "sequence", "mapping", "lists", "last", "yield", "call"]
 Loop = ast.For | ast.AsyncFor
@@ -79,7 +79,7 @@ def effects(facts: ModuleFacts, owner: Loop | ast.While | ast.FunctionDef | ast.
             case ast.Yield(value=ast.expr()) | ast.YieldFrom():
                 yield Effect("yield", node)
             case ast.Return(value=ast.expr() as value) if reader.is_loop and not isinstance(value, ast.Constant):
-                if not reader.is_picked(node):
+                if not reader.is_picked(node) and not reader.shares(value):
                     yield Effect("decides", node, why=FIRST)
             case ast.Break() if reader.stops_by_count(node):
                 yield Effect("decides", node, why="decides which items come first")
@@ -142,6 +142,11 @@ class _Body:
         return {
             a.id for call in calls for a in (*call.args, *(k.value for k in call.keywords)) if isinstance(a, ast.Name)
         }
+
+    def shares(self, value: ast.expr) -> bool:
+        """Whether a value has of an item only what all of them share."""
+        made = [n for n in ast.walk(value) if isinstance(n, ast.Name) and n.id in self.local]
+        return bool(made) and all(is_shared(n, self.facts) for n in made)
 
     def is_local(self, node: ast.expr) -> bool:
         """Whether the object is one that each round makes for itself."""

@@ -12,9 +12,9 @@ from torchrepro_lint.dataflow.abstract_values import Result
 from torchrepro_lint.dataflow.conditions import PathCondition, conditions
 from torchrepro_lint.dataflow.edges import Edges
 from torchrepro_lint.dataflow.use import STOP, Steps, Use
-from torchrepro_lint.index import ModuleFacts, Scope, last_name
+from torchrepro_lint.index import Scope, last_name
 from torchrepro_lint.loading import order_loops
-from torchrepro_lint.loading.decisions import NUMBERED, SAVED, TAKEN, Shown, decided, saves, sorts, stored
+from torchrepro_lint.loading.decisions import NUMBERED, SAVED, TAKEN, Shown, decided, is_shared, saves, sorts, stored
 from torchrepro_lint.loading.loops import keeps_step, names_a_file
 from torchrepro_lint.loading.order_loops import only_compares
 
@@ -23,8 +23,6 @@ _WRITTEN = "becomes the order in which the items are written"
 _WRAPPERS = frozenset({"iter", "list", "tuple", "sorted"})
 _TELLS = frozenset({"print", "debug", "info", "warning", "error", "critical", "exception"})
 _TEXTS = frozenset({"join", "str", "repr", "format", "len", "sorted", "list", "basename"})
-_SHARED = frozenset({"parent", "parents", "suffix", "shape", "dtype", "ndim", "size", "width", "height"})
-MAX_NAMES = 4  # one after the other, between an item and what is read of it
 
 
 def _table() -> Mapping[str, Any]:
@@ -70,7 +68,7 @@ def indexed(parent: ast.Subscript, use: Use[Shown], edges: Edges, asked: ast.exp
         case ast.Constant(value=str()) | ast.Tuple():
             return STOP
         case ast.Constant() | ast.UnaryOp():
-            if _is_single(parent.value, scope) or _is_shared(parent, scope.facts) or _is_complaint(parent, scope):
+            if _is_single(parent.value, scope) or is_shared(parent, scope.facts) or _is_complaint(parent, scope):
                 return STOP
             return decided(use, parent, TAKEN)
         case ast.Name(id=index) if (loop := _loop_over(parent.value, index, scope)) is not None:
@@ -238,7 +236,7 @@ def _shown_by(name: str, use: Use[Shown], call: ast.Call) -> Steps:
     scope = use.scope
     if name == "builtins.next":
         is_let_go = isinstance(scope.facts.parents[call], ast.Expr) and not scope.facts.source.cells
-        if is_let_go or _is_shared(call, scope.facts) or _is_single(_unwrapped(call.args[0]), scope):
+        if is_let_go or is_shared(call, scope.facts) or _is_single(_unwrapped(call.args[0]), scope):
             return STOP
     return decided(use, call, _table()["decides"][name])
 
@@ -319,30 +317,4 @@ def _counts_one(condition: PathCondition, text: str) -> bool:
             left=ast.Call(func=ast.Name(id="len"), args=[counted]), ops=[op], comparators=[ast.Constant(value=1)]
         ) if ast.unparse(counted) == text:
             return isinstance(op, ast.Eq | ast.LtE if condition.holds else ast.NotEq | ast.Gt)
-    return False
-
-
-def _is_shared(node: ast.AST, facts: ModuleFacts, names: int = 0) -> bool:
-    """Whether only what all items share is taken from one: that there is one, its folder, its suffix, the size of the
-    image in it."""
-    for _ in range(5):
-        parent = facts.parents[node]
-        match parent:
-            case ast.Compare(comparators=[ast.Constant(value=None)]) | ast.UnaryOp(op=ast.Not()):
-                return True
-            case ast.Attribute(attr=attr) if attr in _SHARED:
-                return True
-            case ast.Call(func=ast.Attribute(attr="dirname") | ast.Name(id="dirname" | "bool")):
-                return True
-            case ast.Call():
-                node = parent
-            case ast.Assign(targets=[ast.Name(id=name)]) | ast.withitem(optional_vars=ast.Name(id=name)) if (
-                names < MAX_NAMES
-            ):
-                function = facts.scope_of(node).function
-                reads = facts.reads(function.node).of_name(name)
-                is_alone = bool(reads) and len(function.bindings.get(name, ())) == 1
-                return is_alone and all(_is_shared(read, facts, names + 1) for read in reads)
-            case _:
-                return False
     return False
