@@ -8,7 +8,7 @@ import pytest
 from small_project import SmallProject
 
 from torchrepro_lint.kernels import programs
-from torchrepro_lint.kernels.programs import only_evaluated
+from torchrepro_lint.kernels.programs import is_never_trained
 
 GUARD = 'if __name__ == "__main__":\n    main()\n'
 FILES = {
@@ -20,9 +20,9 @@ FILES = {
 
 def test_what_a_training_program_imports_is_trained_from_then_on(tmp_path: Path) -> None:
     project = SmallProject(tmp_path, FILES)
-    assert only_evaluated(tmp_path / "metric.py", project.program)
+    assert is_never_trained(tmp_path / "metric.py", project.program)
     project.program.change(tmp_path / "train.py", f"from metric import distance\n{FILES['train.py']}")
-    assert not only_evaluated(tmp_path / "metric.py", project.program)
+    assert not is_never_trained(tmp_path / "metric.py", project.program)
 
 
 @pytest.mark.parametrize(("bound", "known"), [(2, True), (1, False)])
@@ -31,4 +31,4 @@ def test_of_more_programs_than_are_looked_through_any_may_train(
 ) -> None:
     monkeypatch.setattr(programs, "MAX_PROGRAMS", bound)
     project = SmallProject(tmp_path, FILES)
-    assert only_evaluated(tmp_path / "metric.py", project.program) is known
+    assert is_never_trained(tmp_path / "metric.py", project.program) is known

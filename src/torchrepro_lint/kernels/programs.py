@@ -74,9 +74,9 @@ def _trains(facts: ModuleFacts) -> bool:
 
 
 # -- training ---------------------------------------------------------------------------------------------------------
-def only_evaluated(path: Path, program: Program) -> bool:
+def is_never_trained(path: Path, program: Program) -> bool:
     """Whether programs use the file `path`, and none of them trains or imports what does."""
-    return path in _only_evaluated(program)
+    return path in _never_trained(program)
 
 
 def imports_by_name(program: Program) -> bool:
@@ -85,7 +85,7 @@ def imports_by_name(program: Program) -> bool:
 
 
 @remembered_of_texts
-def _only_evaluated(program: Program) -> frozenset[Path]:
+def _never_trained(program: Program) -> frozenset[Path]:
     """The files that evaluating programs import, without those that a training one reaches, too."""
     starts = program.project.text.containing("__main__") or ()
     if len(starts) > MAX_PROGRAMS or imports_by_name(program):

@@ -24,7 +24,7 @@ from torchrepro_lint.kernels.context import NAMED_AS_DATA, NOTHING, Context, con
 from torchrepro_lint.kernels.layers import freezes_itself, has_parameters
 from torchrepro_lint.kernels.module_calls import calls_of, is_outermost, module_calls
 from torchrepro_lint.kernels.operations import Behaviour, Operation, rows, signature
-from torchrepro_lint.kernels.programs import goes_to_gpu, only_evaluated, stays_on_cpu
+from torchrepro_lint.kernels.programs import goes_to_gpu, is_never_trained, stays_on_cpu
 from torchrepro_lint.kernels.signatures import listed
 from torchrepro_lint.kernels.tensors import Tensors
 from torchrepro_lint.kernels.triggers import METHOD, derives, function_calls, mentioned, method_calls, operator_calls
@@ -242,7 +242,7 @@ class _Reader:
             return None
         if (is_module or gradient is not True) and self._handles_data(call):
             return None
-        if row.direction == "backward" and only_evaluated(call.facts.source.path, self.program):
+        if row.direction == "backward" and is_never_trained(call.facts.source.path, self.program):
             return None
         return "sure" if gradient or row.direction == "forward" else "likely"
 
