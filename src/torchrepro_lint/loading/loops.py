@@ -202,6 +202,8 @@ class _Body:
             case ast.Subscript(value=owner, slice=key) if not self.is_local(owner):
                 if self.numbers(key) or self.numbers(value):
                     yield Effect("decides", node, why="decides the number of each item")
+                elif self._is_next_place(key):
+                    yield Effect("sequence", node, owner)
                 else:
                     yield Effect("mapping", node, owner)
             case ast.Name(id=name) if self.is_loop and not isinstance(value, ast.Constant):
@@ -234,6 +236,12 @@ class _Body:
         """Whether a value counts the rounds so far: `i`, or `len(found)`; not `made[i]` of what another loop made of
         the same items."""
         return any(self._is_count(n) or self._is_size(n) for n in ast.walk(node))
+
+    def _is_next_place(self, key: ast.expr) -> bool:
+        """`self.end` or `self.end : self.end + n`, where `self.end += n` follows."""
+        first = key.lower if isinstance(key, ast.Slice) else key
+        moved = (n.target for n in self.inside if isinstance(n, ast.AugAssign) and isinstance(n.op, ast.Add))
+        return isinstance(first, ast.Attribute) and any(ast.unparse(target) == ast.unparse(first) for target in moved)
 
     def _is_size(self, node: ast.AST) -> bool:
         """`len(found)` of what may grow by a round."""

@@ -173,6 +173,8 @@ def method(parent: ast.Attribute, use: Use[Shown], edges: Edges) -> Steps:
             return (use.become("sequence").at(call),) if name in ("items", "keys", "values") else STOP
         case name, call if name in _table()["keeps_methods"]:
             return (use.at(call),)
+        case "tobytes", call if use.state == "sequence":
+            return (use.become("text").at(call),)
         case name, call if name in _table()["decides_methods"]:
             return decided(use, call, _table()["decides_methods"][name])
         case "pop", ast.Call(args=[ast.Constant(value=str()), *_] | [_, _]):  # of a dict
