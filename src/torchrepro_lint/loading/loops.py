@@ -200,10 +200,10 @@ class _Body:
     def assign(self, node: ast.stmt, target: ast.expr, value: ast.expr) -> Iterator[Effect]:
         match target:
             case ast.Subscript(value=owner, slice=key) if not self.is_local(owner):
-                if self.numbers(key) or self.numbers(value):
-                    yield Effect("decides", node, why="decides the number of each item")
-                elif self._is_next_place(key):
+                if self._is_next_place(key):
                     yield Effect("sequence", node, owner)
+                elif self.numbers(key) or self.numbers(value):
+                    yield Effect("decides", node, why="decides the number of each item")
                 else:
                     yield Effect("mapping", node, owner)
             case ast.Name(id=name) if self.is_loop and not isinstance(value, ast.Constant):
