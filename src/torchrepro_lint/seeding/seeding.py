@@ -38,6 +38,7 @@ _DESCRIBED = (
 _CLOCKS = {"time", "perf_counter", "perf_counter_ns", "time_ns", "elapsed_time", "Timer", "timeit", "do_bench"}
 _OF_MEASURING = frozenset({"parse_args", "open", "write", "dump", "load", "load_state_dict", "from_pretrained"})
 MAX_TRIES = 5  # rounds of a loop that only sees whether the code runs
+_WEIGHTS = frozenset({"load_state_dict", "from_pretrained"})
 _LOADS_WEIGHTS = ("load_state_dict", "from_pretrained", "load_from_checkpoint", "pipeline")
 LOADS = (*_LOADS_WEIGHTS, "load")
 _HOLD_WEIGHTS = (
@@ -242,15 +243,16 @@ class Seeding:
     @cached_property
     def is_trial(self) -> bool:
         """Whether this is the guard of a module, which takes a step or two with made-up input to see that the code
-        runs: it reads nothing and keeps nothing, or makes nothing of the gradients, and trains in no loop; or a
-        program that only measures how long made-up work takes. A module lies in a package, or defines what is called
-        on, and runs no function that is a program."""
+        runs: it reads nothing, but weights where it makes nothing of the gradients, keeps nothing, and trains in no
+        loop; or a program that only measures how long made-up work takes. A module lies in a package, or defines what
+        is called on, and runs no function that is a program."""
         if not self.entry.is_guarded:
             return False
         if self._measures_time:
             return True
         is_in_vain = "backward" in self.reached and not self.updates
-        if not (self.in_package or self._is_of_layers) or (self._is_earnest and not is_in_vain):
+        earnest = (_EARNEST | _TRAINERS) - (_WEIGHTS if is_in_vain else set())
+        if not (self.in_package or self._is_of_layers) or not self.reached.isdisjoint(earnest):
             return False
         return not any(is_in_loop(call, scope.facts) for call, scope in self.calls("backward", "step"))
 
