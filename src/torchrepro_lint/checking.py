@@ -33,7 +33,8 @@ if TYPE_CHECKING:
 
 class Subject(NamedTuple):
     """What is checked: the project at `root`, with the `settings` that hold there, and all its Python `files`;
-    those `asked` for are read wherever they lie. With `keep_suppressed` it is told what comments silence."""
+    those `asked` for are read wherever they lie. With `keep_suppressed` it is told what comments silence; `with_edits`
+    says whether the edits of fixes are wanted."""
 
     root: Path
     resolver: SettingsSource
@@ -43,6 +44,7 @@ class Subject(NamedTuple):
     torch_version: str | None
     evidence: Sequence[Measured]
     keep_suppressed: bool
+    with_edits: bool
     timings: Timings | None
 
     def rel(self, path: Path) -> str:
@@ -204,11 +206,13 @@ class Checker:
     ) -> list[Finding]:
         """What one rule finds in one file, without what a comment silences."""
         findings: list[Finding] = []
+        with_edits = self._subject.with_edits or bool(module.facts.source.suppressions)  # which an edit may concern
         for draft in check(module, self.program):
             if not self._is_silenced(code, draft, module.facts, suppressor):
-                findings.append(self._without_silenced_edits(_completed(code, draft, module.facts), suppressor))
+                found = _completed(code, draft, module.facts, with_edits=with_edits)
+                findings.append(self._without_silenced_edits(found, suppressor))
             elif self._subject.keep_suppressed or self._tracker.is_on:
-                suppressed.append(_without_fix(_completed(code, draft, module.facts)))
+                suppressed.append(_without_fix(_completed(code, draft, module.facts, with_edits=False)))
         return findings
 
     def _is_silenced(self, code: str, draft: checks.Draft, facts: ModuleFacts, suppressor: Suppressor) -> bool:
@@ -255,10 +259,10 @@ class Checker:
 
 
 # -- what only a file with findings needs, and is slow to import ----------------------------------------------------
-def _completed(code: str, draft: checks.Draft, facts: ModuleFacts) -> Finding:
+def _completed(code: str, draft: checks.Draft, facts: ModuleFacts, *, with_edits: bool) -> Finding:
     from torchrepro_lint.completion import complete
 
-    return complete(code, draft, facts)
+    return complete(code, draft, facts, with_edits=with_edits)
 
 
 def _without_fix(finding: Finding) -> Finding:

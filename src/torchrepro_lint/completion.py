@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from torchrepro_lint import ISSUES, __version__
 from torchrepro_lint.cards import load_card
 from torchrepro_lint.checks import Draft, Place
+from torchrepro_lint.checks.draft import made
 from torchrepro_lint.checks.listed import listed
 from torchrepro_lint.index import ModuleFacts
 from torchrepro_lint.model import Certainty, Edit, Finding, Fix, Level, Location, Position, Range, Related, Safety
@@ -28,11 +29,13 @@ if TYPE_CHECKING:
 MAX_FRAMES = 5  # of a crash that are told
 
 
-def complete(code: str, draft: Draft, facts: ModuleFacts) -> Finding:
-    """The finding for a check's draft. Raises KeyError for a placeholder without a value."""
+def complete(code: str, draft: Draft, facts: ModuleFacts, *, with_edits: bool = True) -> Finding:
+    """The finding for a check's draft, and the edits of its fix if they are asked for. Raises KeyError for a
+    placeholder without a value."""
     from torchrepro_lint.fingerprints import statement_at
 
     card = load_card(code)
+    fix = _fix(card, draft, facts, with_edits=with_edits)
     template = card.messages[draft.message] if draft.message else card.message
     related = draft.related
     if draft.written_at is not None:
@@ -49,7 +52,7 @@ def complete(code: str, draft: Draft, facts: ModuleFacts) -> Finding:
         facts.source.location(shown),
         {**draft.properties, **({"depends_on": list(draft.depends)} if draft.depends else {})},
         tuple(dict.fromkeys(map(_related, related))),
-        _fix(card, draft),
+        fix,
         statement=statement_at(facts.source, facts, shown.start.line),
         help=fill(card.help_for.get(draft.message or "", card.help), draft.values),
     )
@@ -175,8 +178,9 @@ def shown_range(facts: ModuleFacts, node: ast.AST) -> Range:
     return place
 
 
-def _fix(card: Card, draft: Draft) -> Fix | None:
+def _fix(card: Card, draft: Draft, facts: ModuleFacts, *, with_edits: bool) -> Fix | None:
     if not draft.edits:
         return None
+    edits = made(draft.edits) if with_edits or isinstance(draft.edits, tuple) else ()
     safety = Safety.UNSAFE if draft.unsafe or card.fix == "unsafe" else Safety.SAFE
-    return Fix(safety, fill(draft.fix_title or card.fix_title, draft.values), draft.edits)
+    return Fix(safety, fill(draft.fix_title or card.fix_title, draft.values), edits, facts.source.rel)
