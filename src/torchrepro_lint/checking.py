@@ -198,7 +198,8 @@ class Checker:
         if "TRP002" in enabled and (unused := suppressor.unused()):
             from torchrepro_lint.completion import unused_suppression
 
-            findings += [unused_suppression(facts.source, each) for each in unused]
+            with_edits = self._subject.with_edits
+            findings += [unused_suppression(facts.source, each, with_edits=with_edits) for each in unused]
         return findings
 
     def _found(
@@ -217,7 +218,7 @@ class Checker:
 
     def _is_silenced(self, code: str, draft: checks.Draft, facts: ModuleFacts, suppressor: Suppressor) -> bool:
         """Whether a comment asks for silence: in the code, or beside the entry of a configuration file."""
-        if suppressor.silences(code, _line(facts, draft.node)):
+        if facts.source.suppressions and suppressor.silences(code, _line(facts, draft.node)):
             return True
         place = draft.written_at
         return place is not None and self._suppressor_of(place.facts).covers(code, _line(place.facts, place.node))
@@ -225,7 +226,7 @@ class Checker:
     def _without_silenced_edits(self, finding: Finding, here: Suppressor) -> Finding:
         """The finding, without its fix where that would edit a line on which its rule is suppressed, or part a comment
         from the statement that it silences."""
-        if finding.fix is None:
+        if finding.fix is None or not finding.fix.edits:
             return finding
         edits: list[Edit] = []
         for edit in finding.fix.edits:

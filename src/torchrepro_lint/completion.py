@@ -99,8 +99,8 @@ def failed(rule: str, rel: str, error: str, place: str) -> Finding:
     return tool_finding("TRP003", rel, Position(1, 1), fill(load_card("TRP003").message, told))
 
 
-def unused_suppression(source: SourceFile, unused: Unused) -> Finding:
-    """TRP002: which parts of a suppression silenced nothing, and the edit that removes them."""
+def unused_suppression(source: SourceFile, unused: Unused, *, with_edits: bool = True) -> Finding:
+    """TRP002: which parts of a suppression silenced nothing, and the edit that removes them, if it is asked for."""
     card = load_card("TRP002")
     parts = [f"no rule is called {', '.join(unused.unknown)}"] if unused.unknown else []
     if unused.meant_for is not None:
@@ -110,8 +110,10 @@ def unused_suppression(source: SourceFile, unused: Unused) -> Finding:
     elif unused.idle:
         parts.append(f"{', '.join(unused.idle)} silenced nothing here")
     message = fill(card.message, {"problem": "; ".join(parts) or "it silenced nothing here"})
-    edit = Edit(source.rel, *removal(source, unused))
-    fix = Fix(Safety.SAFE, card.fix_title, (edit,)) if unused.meant_for is None else None
+    fix = None
+    if unused.meant_for is None:
+        edits = (Edit(source.rel, *removal(source, unused)),) if with_edits else ()
+        fix = Fix(Safety.SAFE, card.fix_title, edits, source.rel)
     where = source.location(unused.item.range)
     statement = source.slice(unused.item.range)
     return Finding(
