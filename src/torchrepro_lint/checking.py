@@ -33,7 +33,8 @@ if TYPE_CHECKING:
 
 class Subject(NamedTuple):
     """What is checked: the project at `root`, with the `settings` that hold there, and all its Python `files`;
-    those `asked` for are read wherever they lie. With `keep_suppressed` it is told what comments silence."""
+    those `asked` for are read wherever they lie. With `keep_suppressed` it is told what comments silence; `with_edits`
+    says whether the edits of fixes are wanted."""
 
     root: Path
     resolver: SettingsSource
@@ -43,6 +44,7 @@ class Subject(NamedTuple):
     torch_version: str | None
     evidence: Sequence[Measured]
     keep_suppressed: bool
+    with_edits: bool
     timings: Timings | None
 
     def rel(self, path: Path) -> str:
@@ -196,7 +198,8 @@ class Checker:
         if "TRP002" in enabled and (unused := suppressor.unused()):
             from torchrepro_lint.completion import unused_suppression
 
-            findings += [unused_suppression(facts.source, each) for each in unused]
+            with_edits = self._subject.with_edits
+            findings += [unused_suppression(facts.source, each, with_edits=with_edits) for each in unused]
         return findings
 
     def _found(
@@ -204,16 +207,18 @@ class Checker:
     ) -> list[Finding]:
         """What one rule finds in one file, without what a comment silences."""
         findings: list[Finding] = []
+        with_edits = self._subject.with_edits or bool(module.facts.source.suppressions)  # which an edit may concern
         for draft in check(module, self.program):
             if not self._is_silenced(code, draft, module.facts, suppressor):
-                findings.append(self._without_silenced_edits(_completed(code, draft, module.facts), suppressor))
+                found = _completed(code, draft, module.facts, with_edits=with_edits)
+                findings.append(self._without_silenced_edits(found, suppressor))
             elif self._subject.keep_suppressed or self._tracker.is_on:
-                suppressed.append(_without_fix(_completed(code, draft, module.facts)))
+                suppressed.append(_without_fix(_completed(code, draft, module.facts, with_edits=False)))
         return findings
 
     def _is_silenced(self, code: str, draft: checks.Draft, facts: ModuleFacts, suppressor: Suppressor) -> bool:
         """Whether a comment asks for silence: in the code, or beside the entry of a configuration file."""
-        if suppressor.silences(code, _line(facts, draft.node)):
+        if facts.source.suppressions and suppressor.silences(code, _line(facts, draft.node)):
             return True
         place = draft.written_at
         return place is not None and self._suppressor_of(place.facts).covers(code, _line(place.facts, place.node))
@@ -221,7 +226,7 @@ class Checker:
     def _without_silenced_edits(self, finding: Finding, here: Suppressor) -> Finding:
         """The finding, without its fix where that would edit a line on which its rule is suppressed, or part a comment
         from the statement that it silences."""
-        if finding.fix is None:
+        if finding.fix is None or not finding.fix.edits:
             return finding
         edits: list[Edit] = []
         for edit in finding.fix.edits:
@@ -255,10 +260,10 @@ class Checker:
 
 
 # -- what only a file with findings needs, and is slow to import ----------------------------------------------------
-def _completed(code: str, draft: checks.Draft, facts: ModuleFacts) -> Finding:
+def _completed(code: str, draft: checks.Draft, facts: ModuleFacts, *, with_edits: bool) -> Finding:
     from torchrepro_lint.completion import complete
 
-    return complete(code, draft, facts)
+    return complete(code, draft, facts, with_edits=with_edits)
 
 
 def _without_fix(finding: Finding) -> Finding:

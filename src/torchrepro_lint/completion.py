@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from torchrepro_lint import ISSUES, __version__
 from torchrepro_lint.cards import load_card
 from torchrepro_lint.checks import Draft, Place
+from torchrepro_lint.checks.draft import made
 from torchrepro_lint.checks.listed import listed
 from torchrepro_lint.index import ModuleFacts
 from torchrepro_lint.model import Certainty, Edit, Finding, Fix, Level, Location, Position, Range, Related, Safety
@@ -28,11 +29,13 @@ if TYPE_CHECKING:
 MAX_FRAMES = 5  # of a crash that are told
 
 
-def complete(code: str, draft: Draft, facts: ModuleFacts) -> Finding:
-    """The finding for a check's draft. Raises KeyError for a placeholder without a value."""
+def complete(code: str, draft: Draft, facts: ModuleFacts, *, with_edits: bool = True) -> Finding:
+    """The finding for a check's draft, and the edits of its fix if they are asked for. Raises KeyError for a
+    placeholder without a value."""
     from torchrepro_lint.fingerprints import statement_at
 
     card = load_card(code)
+    fix = _fix(card, draft, facts, with_edits=with_edits)
     template = card.messages[draft.message] if draft.message else card.message
     related = draft.related
     if draft.written_at is not None:
@@ -49,7 +52,7 @@ def complete(code: str, draft: Draft, facts: ModuleFacts) -> Finding:
         facts.source.location(shown),
         {**draft.properties, **({"depends_on": list(draft.depends)} if draft.depends else {})},
         tuple(dict.fromkeys(map(_related, related))),
-        _fix(card, draft),
+        fix,
         statement=statement_at(facts.source, facts, shown.start.line),
         help=fill(card.help_for.get(draft.message or "", card.help), draft.values),
     )
@@ -96,8 +99,8 @@ def failed(rule: str, rel: str, error: str, place: str) -> Finding:
     return tool_finding("TRP003", rel, Position(1, 1), fill(load_card("TRP003").message, told))
 
 
-def unused_suppression(source: SourceFile, unused: Unused) -> Finding:
-    """TRP002: which parts of a suppression silenced nothing, and the edit that removes them."""
+def unused_suppression(source: SourceFile, unused: Unused, *, with_edits: bool = True) -> Finding:
+    """TRP002: which parts of a suppression silenced nothing, and the edit that removes them, if it is asked for."""
     card = load_card("TRP002")
     parts = [f"no rule is called {', '.join(unused.unknown)}"] if unused.unknown else []
     if unused.meant_for is not None:
@@ -107,8 +110,10 @@ def unused_suppression(source: SourceFile, unused: Unused) -> Finding:
     elif unused.idle:
         parts.append(f"{', '.join(unused.idle)} silenced nothing here")
     message = fill(card.message, {"problem": "; ".join(parts) or "it silenced nothing here"})
-    edit = Edit(source.rel, *removal(source, unused))
-    fix = Fix(Safety.SAFE, card.fix_title, (edit,)) if unused.meant_for is None else None
+    fix = None
+    if unused.meant_for is None:
+        edits = (Edit(source.rel, *removal(source, unused)),) if with_edits else ()
+        fix = Fix(Safety.SAFE, card.fix_title, edits, source.rel)
     where = source.location(unused.item.range)
     statement = source.slice(unused.item.range)
     return Finding(
@@ -175,8 +180,9 @@ def shown_range(facts: ModuleFacts, node: ast.AST) -> Range:
     return place
 
 
-def _fix(card: Card, draft: Draft) -> Fix | None:
+def _fix(card: Card, draft: Draft, facts: ModuleFacts, *, with_edits: bool) -> Fix | None:
     if not draft.edits:
         return None
+    edits = made(draft.edits) if with_edits or isinstance(draft.edits, tuple) else ()
     safety = Safety.UNSAFE if draft.unsafe or card.fix == "unsafe" else Safety.SAFE
-    return Fix(safety, fill(draft.fix_title or card.fix_title, draft.values), draft.edits)
+    return Fix(safety, fill(draft.fix_title or card.fix_title, draft.values), edits, facts.source.rel)

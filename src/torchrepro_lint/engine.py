@@ -65,9 +65,9 @@ class Request(NamedTuple):
     """What to check: paths, whose settings, and text that stands in for a file (stdin, or not yet written).
 
     `root` is found from the paths unless it is given. With `keep_suppressed` the result has what comments silence, with
-    `tell_programs` which programs the files of findings belong to. `cache` is the folder that keeps what is found, True
-    for the one that the settings name; `jobs` is the number of processes, None for what suits the machine;
-    `timings` is told where the time goes.
+    `tell_programs` which programs the files of findings belong to; without `with_edits` fixes may have none. `cache` is
+    the folder that keeps what is found, True for the one that the settings name; `jobs` is the number of processes,
+    None for what suits the machine; `timings` is told where the time goes.
     """
 
     paths: tuple[Path, ...]
@@ -79,6 +79,7 @@ class Request(NamedTuple):
     narrowings: tuple[Narrowing, ...] = ()
     keep_suppressed: bool = False
     tell_programs: bool = False
+    with_edits: bool = True
     cache: Path | Literal[True] | None = None
     jobs: int | None = 1
     timings: Timings | None = None
@@ -123,8 +124,7 @@ class Result(NamedTuple):
     def _with_fix(self, safety: Safety) -> int:
         """Findings with such a fix, in the checked files and what configures them: no other is written."""
         writable = {*self.files, *self.configurations}
-        fixes = [f.fix for f in self.findings if f.fix is not None and f.fix.safety is safety]
-        return sum(all(edit.path in writable for edit in fix.edits) for fix in fixes)
+        return sum(f.fix is not None and f.fix.safety is safety and f.fix.paths <= writable for f in self.findings)
 
     @property
     def errors(self) -> bool:
@@ -214,6 +214,7 @@ class Run:
             request.torch_version or settings.torch or self._declared_torch,
             self._evidence,
             request.keep_suppressed,
+            request.with_edits,
             request.timings,
         )
         return Checker(subject, self.overlay, self.folders, self.tracker, self._refused)
@@ -315,7 +316,8 @@ class Run:
             findings, suppressed = map(_decoded, cache.answer(self._key(path)) or ())
         except (ValueError, TypeError):  # nothing is known, or what is kept is no finding
             return None
-        if self.is_fixing and any(finding.fix is not None for finding in findings):
+        fixes = [finding.fix for finding in findings if finding.fix is not None]
+        if (self.is_fixing and fixes) or (self.request.with_edits and not all(fix.edits for fix in fixes)):
             return None
         if not all(self._is_about(path, finding) for finding in (*findings, *suppressed)):
             return None
@@ -327,8 +329,7 @@ class Run:
         would quote."""
         own, place = self.rel(path), finding.location.path
         related = {related.location.path for related in finding.related}
-        edited = {edit.path for edit in finding.fix.edits} if finding.fix is not None else set()
-        others = (related | edited | {place}) - {own}
+        others = (related | finding.edited | {place}) - {own}
         reach = self.folders.reach
         is_here = place == own or place.endswith(CONFIGURATIONS)
         return is_here and all(reach.includes(self.root / other) for other in others)
@@ -567,7 +568,7 @@ def finish(run: Run, findings: Mapping[Path, Sequence[Finding]]) -> Result:
     flat = _fingerprinted(findings)
     problems = tuple(run.problems)
     kept, left_out = run.narrowed(flat)
-    edited = {edit.path for f in kept if f.fix is not None for edit in f.fix.edits}
+    edited = set[str]().union(*(f.fix.paths for f in kept if f.fix is not None))
     return Result(
         run.root,
         tuple(kept),

@@ -30,6 +30,8 @@ else:
 
 _LONGEST = 10_000  # characters of a statement that are compared one by one
 _SHOWN = 200
+_INTRICATE = re.compile("""['"#\\\\]""")  # what may have strings, comments or continued lines
+_TRAILING_COMMA = re.compile(r",(?=[)\]}])")
 _LENGTH = 16  # hexadecimal digits: a project with a million findings has two alike once in ten million times
 
 
@@ -55,7 +57,7 @@ def statement_at(source: SourceFile, facts: ModuleFacts | None, line: int) -> st
     known: dict[int, str] = facts.statements if facts is not None else {}
     if first not in known:
         last = min(last, len(source.line_starts))
-        text = _normalised("\n".join(source.line(number) for number in range(first, last + 1)))
+        text = _normalised("\n".join([source.line(number) for number in range(first, last + 1)]))
         if len(text) > _LONGEST:
             plain = _without_parentheses(text)
             text = f"{plain[:_SHOWN]} {_digest(plain)}"
@@ -89,6 +91,8 @@ def _without_parentheses(text: str) -> str:
 
 
 def _normalised(text: str) -> str:
+    if _INTRICATE.search(text) is None:  # as most statements are: without a search at each character
+        return _TRAILING_COMMA.sub("", "".join(text.split()))
     return _lexemes().sub(lambda found: (found["string"] or "").replace("'", '"'), text)
 
 

@@ -60,11 +60,18 @@ class Edit:
 
 @dataclass(frozen=True, slots=True)
 class Fix:
-    """Edits that belong together: all are applied, or none."""
+    """Edits that belong together: all are applied, or none. There are none where nobody has asked for them: all would
+    be of the file `within`."""
 
     safety: Safety
     title: str
     edits: tuple[Edit, ...]
+    within: str = ""
+
+    @property
+    def paths(self) -> set[str]:
+        """The files that it changes."""
+        return {edit.path for edit in self.edits} or {self.within}
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +110,7 @@ class Finding:
     @property
     def edited(self) -> set[str]:
         """The paths of the files that its fix changes."""
-        return {edit.path for edit in self.fix.edits} if self.fix is not None else set()
+        return self.fix.paths if self.fix is not None else set()
 
     @property
     def measured(self) -> str:

@@ -68,7 +68,8 @@ def as_configured(request: Request) -> tuple[Narrowing, ...]:
 
 
 def _certain_enough(run: Run, findings: Sequence[Finding]) -> Sequence[Finding]:
-    return [f for f in findings if f.certainty.rank >= _least(run, f.location.path).rank]
+    least = {rel: _least(run, rel).rank for rel in {f.location.path for f in findings}}
+    return [f for f in findings if f.certainty.rank >= least[f.location.path]]
 
 
 def _least(run: Run, rel: str) -> Certainty:

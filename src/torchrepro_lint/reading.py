@@ -68,15 +68,30 @@ class Reach:
 
     def __init__(self, within: Sequence[Path]) -> None:
         self._within = [os.path.realpath(path).rstrip(os.sep) for path in within]
-        self._folders: dict[str, str] = {}
+        self._real = dict(zip(map(str, within), self._within, strict=True))  # folders without links in them
 
     def includes(self, path: str | Path) -> bool:
         """Whether what the path leads to lies within."""
         folder, name = os.path.split(path)
-        if folder not in self._folders:
-            self._folders[folder] = os.path.realpath(folder)
-        real = os.path.join(self._folders[folder], name)
+        real = os.path.join(self._real.get(folder) or self._find_real(folder), name)
         return self.has(os.path.realpath(path) if os.path.islink(real) else real)
+
+    def _find_real(self, folder: str) -> str:
+        """A folder without links in it, by the one that holds it: where folders are nested a thousand deep, each is
+        looked at once."""
+        inner, here = list[tuple[str, str]](), folder
+        while here not in self._real:
+            above, name = os.path.split(here)
+            if above == here or name in ("", os.curdir, os.pardir):  # it lies elsewhere
+                self._real[folder] = os.path.realpath(folder)
+                return self._real[folder]
+            inner.append((here, name))
+            here = above
+        real = self._real[here]
+        for here, name in reversed(inner):
+            real = os.path.join(real, name)
+            self._real[here] = real = os.path.realpath(real) if os.path.islink(real) else real
+        return real
 
     def has(self, real: str) -> bool:
         """The same for a path without links in it."""

@@ -30,7 +30,7 @@ def fix(request: Request, *, unsafe: bool, write: bool, progress: Progress | Non
     changed meanwhile, nothing is written, and the result is that of a run that only looks.
     """
     told = recovered(project_root(request.paths)) if write else []
-    run = Run(request)
+    run = Run(request._replace(with_edits=True))
     run.is_fixing = True
     overlay = dict(run.overlay)
     repair = _Repair(run, unsafe, check_files(run, run.files, progress), write)

@@ -56,6 +56,7 @@ class Suppressor:
         self.enabled = frozenset(enabled)
         self._complete = set(known) <= {*self.enabled, UNUSED}
         self._items = source.suppressions  # in order of lines
+        self._selecting: dict[str, tuple[list[int], list[Suppression]]] = {}  # those in `_by_line` that select a rule
         self._silencing: dict[tuple[str, tuple[int, int] | None], list[Suppression]] = {}
         self._used: set[tuple[int, int | None]] = set()  # suppressions by their identity, and places among their codes
         self._counted: set[int] = set()  # groups in `_silencing`, by their identity
@@ -135,14 +136,18 @@ class Suppressor:
 
     def _silencers(self, code: str, line: int) -> tuple[list[Suppression], list[Suppression]]:
         """The suppressions of a rule for the whole file, and for the statement at a line."""
-        first, last = statement = self._statement(line)
-        if (code, None) not in self._silencing:
+        if code not in self._selecting:
+            at_lines = [(at, item) for at, item in zip(*self._by_line, strict=True) if self._selects(item, code)]
+            self._selecting[code] = [at for at, _ in at_lines], [item for _, item in at_lines]
             of_file = [item for item in self._items if item.kind == "ignore-file"]
             self._silencing[code, None] = [item for item in of_file if self._selects(item, code)]
+        lines, items = self._selecting[code]
+        if not lines:
+            return self._silencing[code, None], []
+        first, last = statement = self._statement(line)
         if (code, statement) not in self._silencing:
-            lines, items = self._by_line
             here = {id(item): item for item in items[bisect_left(lines, first) : bisect_right(lines, last)]}
-            self._silencing[code, statement] = [item for item in here.values() if self._selects(item, code)]
+            self._silencing[code, statement] = [*here.values()]
         return self._silencing[code, None], self._silencing[code, statement]
 
     def _selects(self, item: Suppression, code: str) -> bool:
@@ -164,7 +169,7 @@ class Suppressor:
     def _excused(self, unused: Suppression) -> bool:
         """Whether it is silenced itself, by another one or by naming TRP002."""
         found = self._silencers(UNUSED, unused.line)
-        if all(item is unused and item.codes is None for group in found for item in group):
+        if not any(found) or all(item is unused and item.codes is None for group in found for item in group):
             return False
         for group in found:
             self._use(group, UNUSED)
@@ -226,7 +231,7 @@ class Suppressor:
         near = [(abs(at - line), at, code) for at, code in self._reported[first:end] if code in codes]
         _, at, code = min(near, default=(0, None, ""))
         alone = self._alone(unused.item) and self._following(unused.item) is None
-        return unused._replace(alone=alone, meant_for=at, found=code)
+        return unused._replace(alone=alone, meant_for=at, found=code) if alone or at is not None else unused
 
     def _idle(self, item: Suppression, place: int) -> bool:
         assert item.codes is not None

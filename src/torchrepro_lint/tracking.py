@@ -221,6 +221,9 @@ class Memo(Generic[V]):
             return known.found  # type: ignore[no-any-return]
         if known is not _NOTHING:
             return known  # type: ignore[no-any-return]
+        if not self._tracker.is_on:
+            found = self._answers[key] = work(*arguments)
+            return found
         outer = self._tracker.begin()
         try:
             found = work(*arguments)

@@ -119,8 +119,8 @@ def _with_fixes(monkeypatch: pytest.MonkeyPatch, **edits: tuple[int, int, str]) 
 
     complete = completion.complete
 
-    def changed(code: str, draft: object, facts: object) -> object:
-        finding = complete(code, draft, facts)  # type: ignore[arg-type]
+    def changed(code: str, draft: object, facts: object, *, with_edits: bool) -> object:
+        finding = complete(code, draft, facts, with_edits=with_edits)  # type: ignore[arg-type]
         line = finding.location.range.start.line
         text = facts.source.line(line)  # type: ignore[attr-defined]
         for word, (start, end, new) in edits.items():

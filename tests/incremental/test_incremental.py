@@ -24,14 +24,14 @@ def test_edited_at_random(tmp_path: Path, seed: int) -> None:
     assert not list(differences(root, 20, seed))
 
 
+def forbidden(*_: object) -> None:
+    raise AssertionError("was not asked for")
+
+
 def test_what_has_not_changed_is_not_read_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     root = write_project(tmp_path / "project")
     expected = lint(root, "--no-cache")
     assert lint(root) == expected
-
-    def forbidden(*_: object) -> None:
-        raise AssertionError("a file was parsed")
-
     monkeypatch.setattr("torchrepro_lint.checking.build", forbidden)
     assert lint(root) == expected
 
@@ -74,6 +74,22 @@ def test_questions_are_written_piece_by_piece(tmp_path: Path, monkeypatch: pytes
     expected = lint(root)
     monkeypatch.setattr("torchrepro_lint.checking.build", None)  # nothing is read again
     assert lint(root) == expected
+
+
+@pytest.mark.parametrize("jobs", ["1", "2"])
+def test_edits_are_made_where_they_are_told(tmp_path: Path, jobs: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    root = write_project(tmp_path / "project")
+    options = {"plain": (), "json": ("--output-format", "json"), "counted": ("--statistics",)}
+    expected = {name: lint(root, *asked, "--no-cache") for name, asked in options.items()}
+    assert b"torch.Generator().manual_seed(" in expected["json"].out
+    with monkeypatch.context() as without_edits:
+        without_edits.setattr("torchrepro_lint.checks.seeded_generator._edits", forbidden)
+        assert lint(root, "--jobs", jobs) == expected["plain"]
+    for name in ("json", "plain", "counted"):  # what is kept without edits is no answer for whoever asks for them
+        assert lint(root, *options[name], "--jobs", jobs) == expected[name]
+    monkeypatch.setattr("torchrepro_lint.checking.build", None)  # nothing is read again
+    for name, asked in options.items():
+        assert lint(root, *asked) == expected[name]
 
 
 @pytest.mark.parametrize("jobs", ["1", "2"])

@@ -25,7 +25,7 @@ from torchrepro_lint.tracking import Question, Rests, Tracker, bits, bits_of, nu
 if TYPE_CHECKING:
     from torchrepro_lint.project.project import Project
 
-FORMAT = 2
+FORMAT = 3
 _RECALLED = (CODE, OUTLINE, SEARCH_PATH, IMPORTS, SAYS)  # what is asked of many files that are read for nothing else
 _TOGETHER = 512  # questions in a line
 _IDLE = 3  # times as many questions as are of use: then the others are left out

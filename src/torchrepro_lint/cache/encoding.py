@@ -31,7 +31,7 @@ def encoded(findings: Iterable[Finding]) -> list[Any]:
             _location(f.location),
             _plain(f.properties),
             [[_location(r.location), r.message] for r in f.related],
-            None if f.fix is None else [f.fix.safety.value, f.fix.title, [_edit(e) for e in f.fix.edits]],
+            None if f.fix is None else _encoded_fix(f.fix),
             f.help,
             f.statement,
         ]
@@ -60,7 +60,7 @@ def _finding(
         _place(location),
         _mapping(properties),
         tuple(Related(_place(where), _text(told)) for where, told in related),
-        None if fix is None else Fix(Safety(fix[0]), _text(fix[1]), tuple(_change(*edit) for edit in fix[2])),
+        None if fix is None else _fix(*fix),
         help=None if help is None else _text(help),
         statement=_text(statement),
     )
@@ -73,6 +73,14 @@ def _location(where: Location) -> list[Any]:
 def _place(row: Sequence[Any]) -> Location:
     path, *range, cell = row
     return Location(_text(path), _range(range), None if cell is None else _number(cell))
+
+
+def _encoded_fix(fix: Fix) -> list[Any]:
+    return [fix.safety.value, fix.title, [_edit(e) for e in fix.edits], fix.within]
+
+
+def _fix(safety: Any, title: Any, edits: Any, within: Any) -> Fix:
+    return Fix(Safety(safety), _text(title), tuple(_change(*edit) for edit in edits), _text(within))
 
 
 def _edit(edit: Edit) -> list[Any]:

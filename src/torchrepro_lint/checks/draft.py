@@ -3,15 +3,25 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from types import MappingProxyType
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from torchrepro_lint.elements import Certainty, Level, Property
 from torchrepro_lint.index import ModuleFacts
 
 if TYPE_CHECKING:
     from torchrepro_lint.model import Edit, Related
+
+
+Edits: TypeAlias = "tuple[Edit, ...] | Callable[[], tuple[Edit, ...]]"
+"""The edits of a fix; or what makes them, all in the file that is checked, where that takes long: most reports tell
+only that there is a fix, and how safe it is."""
+
+
+def made(edits: Edits) -> tuple[Edit, ...]:
+    """The edits themselves."""
+    return edits if isinstance(edits, tuple) else edits()
 
 
 class Place(NamedTuple):
@@ -25,7 +35,7 @@ class Place(NamedTuple):
 class Fix(NamedTuple):
     """Edits; `unsafe` where they may do more than their card says, or a person has to decide."""
 
-    edits: tuple[Edit, ...] = ()
+    edits: Edits = ()
     unsafe: bool = False
 
 
@@ -47,7 +57,7 @@ class Draft(NamedTuple):
     depends: tuple[str, ...] = ()
     properties: Mapping[str, Property] = MappingProxyType({})
     related: tuple[Place | Related, ...] = ()
-    edits: tuple[Edit, ...] = ()
+    edits: Edits = ()
     fix_title: str | None = None
     unsafe: bool = False
     written_at: Place | None = None

@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Sequence
 
-from torchrepro_lint.checks.draft import Fix
+from torchrepro_lint.checks.draft import Fix, made
 from torchrepro_lint.checks.seed_calls import by_own_seeder, number_at, seed_calls
 from torchrepro_lint.checks.seed_doubts import is_unclear
 from torchrepro_lint.checks.seed_families import families_of, is_fresh
@@ -33,20 +33,20 @@ def seed_fix(program: Program, seeding: Seeding, found: Unseeded) -> Fix | None:
     if _runs_elsewhere(seeding) or any(in_pool(witness, program) for witness in found.draws.values()):
         return None
     processes = dict.fromkeys(w.process for w in found.draws.values() if w.process is not None)
-    made = [
+    fixes = [
         switched_on(program, seeding, found, process) or _in_process(program, seeding, found, process)
         for process in processes
     ]
     if any(w.process is None for w in found.draws.values()) or not found.draws:
-        made.append(
+        fixes.append(
             switched_on(program, seeding, found)
             or beside(program, seeding, found)
             or _in_program(program, seeding, found)
         )
-    known = [fix for fix in made if fix is not None]
-    if len(known) < len(made) or not known:
+    known = [fix for fix in fixes if fix is not None]
+    if len(known) < len(fixes) or not known:
         return None
-    return Fix(tuple(dict.fromkeys(e for fix in known for e in fix.edits)), any(fix.unsafe for fix in known))
+    return Fix(tuple(dict.fromkeys(e for fix in known for e in made(fix.edits))), any(fix.unsafe for fix in known))
 
 
 def _runs_elsewhere(seeding: Seeding) -> bool:

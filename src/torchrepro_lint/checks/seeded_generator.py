@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import re
+from functools import partial
 
 from torchrepro_lint import catalogue
 from torchrepro_lint.checks.draft import Fix
@@ -19,8 +20,9 @@ from torchrepro_lint.dataflow.execution_count import times
 from torchrepro_lint.index import Scope, last_name
 from torchrepro_lint.loading import same_order
 from torchrepro_lint.loading.loaders import argument
+from torchrepro_lint.model import Edit
 from torchrepro_lint.project.versions import allowed_in
-from torchrepro_lint.rng.own_seed import generator_seed
+from torchrepro_lint.rng.own_seed import generator_seed, numbered
 from torchrepro_lint.syntax import import_name, insert_before, is_within_width, top_line, with_argument
 
 _PLAIN = ast.Assign | ast.AnnAssign | ast.AugAssign | ast.Expr | ast.Return
@@ -38,24 +40,29 @@ def seeded_generator(call: Call, program: Program) -> Fix:
     runs = times(program, call.scope)
     if exists == "none" or runs == "often" or same_order.is_made_for_each_epoch(call):
         return Fix()  # made there, it would give each epoch the same order
-    facts, loop = call.facts, outermost_loop(call.facts, call.node) or _comprehending(call)
-    made = import_name(facts, "torch.Generator", call.scope, loop or call.node)
-    seed = generator_seed(call.scope, loop or call.node, program, same_order.number_beside(call))
-    generator = f"{made.text}().manual_seed({seed})"
+    loop = outermost_loop(call.facts, call.node) or _comprehending(call)
+    seed = generator_seed(call.scope, loop or call.node, program)
     unsafe = exists == "some" or runs == "unknown" or is_unclear(call, seed, program)
-    style = program.project.style
+    return Fix(partial(_edits, call, loop, seed, program), unsafe)
+
+
+def _edits(call: Call, loop: ast.stmt | None, seed: str, program: Program) -> tuple[Edit, ...]:
+    """Inline where the line stays short enough, else on a line above."""
+    facts, style = call.facts, program.project.style
+    made = import_name(facts, "torch.Generator", call.scope, loop or call.node)
+    generator = f"{made.text}().manual_seed({numbered(seed, same_order.number_beside(call))})"
     inline = with_argument(facts, call.node, "generator", generator, style)
     is_apart = inline.text.startswith("(")  # what the call is part of is laid out anew
     above = loop if loop is not None or (is_within_width(facts, inline, style) and not is_apart) else _holding(call)
     if above is None:
-        return Fix((inline, *made.edits), unsafe)
+        return (inline, *made.edits)
     name = _free_name(call)
     named = with_argument(facts, call.node, "generator", name, style)
     if is_apart and loop is None and "\n" in named.text:
-        return Fix((inline, *made.edits), unsafe)
+        return (inline, *made.edits)
     apart = [""] if loop is not None and top_line(facts, above) < above.lineno else []  # its comments are not ours
     before = insert_before(facts, above, f"{name} = {generator}", *apart, below_comments=loop is None)
-    return Fix((before, named, *made.edits), unsafe)
+    return (before, named, *made.edits)
 
 
 def _replaceable(call: Call, passed: object) -> bool:

@@ -133,8 +133,10 @@ def _answers(facts: ModuleFacts) -> bool:
 
 def _is_per_process(source: Source, program: Program) -> bool:
     """Whether the ranks of one run get different seeds, perhaps on purpose."""
+    if not has_ranks(source.scope.facts, program):
+        return False
     row = catalogue.names("generators", "entropy").get(program.callee(source.node, source.scope) or "", {})
-    return bool(row.get("per_process")) and has_ranks(source.scope.facts, program)
+    return bool(row.get("per_process"))
 
 
 def _is_shown(facts: ModuleFacts, value: ast.expr, program: Program) -> bool:

@@ -19,7 +19,7 @@ from torchrepro_lint.index import ModuleFacts, Scope
 from torchrepro_lint.model import Certainty, Edit, Level, Range
 from torchrepro_lint.project.unknown import UNKNOWN
 from torchrepro_lint.rng.generators import is_given_a_state, is_only_drawn_from, leaving_out, names_something
-from torchrepro_lint.rng.own_seed import generator_seed
+from torchrepro_lint.rng.own_seed import generator_seed, numbered
 from torchrepro_lint.rng.predicates import about_seed
 from torchrepro_lint.rng.usual_seed import usual_seed
 from torchrepro_lint.seeding.training import trains_nothing
@@ -83,7 +83,7 @@ def _seeded(call: Call, seed: object, certainty: Certainty, program: Program) ->
     call would then draw the same."""
     if certainty is Certainty.LIKELY or runs_often(program, call.node, call.scope) or _draws_alike(call, program):
         return ()
-    text = generator_seed(call.scope, call.node, program, _number(call, program))
+    text = numbered(generator_seed(call.scope, call.node, program), _number(call, program))
     edits = as_first(call, seed, text)
     default = _default(seed, program) if isinstance(seed, Site) and not edits else None
     if default is None:

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from torchrepro_lint.checks.draft import Draft
 from torchrepro_lint.dataflow import Module, Program
 from torchrepro_lint.dataflow.conditions import PathCondition, conditions
+from torchrepro_lint.dataflow.enclosing import loops_around
 from torchrepro_lint.dataflow.run_constant import RunConstant
 from torchrepro_lint.index import Scope, last_name
 from torchrepro_lint.rng.predicates import flag
@@ -27,6 +28,8 @@ def check(module: Module, program: Program) -> Iterator[Draft]:
     for seeding in seed_calls(module, program):
         function = seeding.scope.function
         if seeding.seed is None or function in reported or _is_judged_at_calls(function, program):
+            continue
+        if function.kind == "module" and next(loops_around(module.facts, seeding.node), None) is None:  # it runs once
             continue
         if not lasting.keeps(seeding.seed.node, seeding.seed.scope) or not _is_passed_constants(seeding, lasting):
             continue

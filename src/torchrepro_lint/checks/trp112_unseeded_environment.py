@@ -16,7 +16,7 @@ from torchrepro_lint.index import Scope
 from torchrepro_lint.loading.same_order import is_made_side_by_side
 from torchrepro_lint.project.contents import is_test
 from torchrepro_lint.rng import environments
-from torchrepro_lint.rng.own_seed import generator_seed
+from torchrepro_lint.rng.own_seed import generator_seed, numbered
 from torchrepro_lint.rng.ranks import has_ranks
 from torchrepro_lint.seeding.training import only_evaluates, trains_nothing
 from torchrepro_lint.syntax import insert_after
@@ -66,7 +66,7 @@ def _seeded(call: Call, found: environments.Unseeded, beside: int, program: Prog
     if given is not None:
         statement, seed = given
     else:
-        seed = generator_seed(call.scope, call.node, program, beside)
+        seed = numbered(generator_seed(call.scope, call.node, program), beside)
     way, is_known = _way(call, found.reset)
     seeds = [f"{name}.{way.format(seed)}"] if found.reset is not None else []
     if found.sampled is not None:

@@ -40,7 +40,8 @@ def check(module: Module, program: Program) -> Iterator[Draft]:
     for call, draws in drawn:
         draft = _draft(call, draws, drawn[0][0], program)
         if draft is not None:
-            yield draft._replace(unsafe=draft.unsafe or is_out_of_reach(module.facts, draft.edits))
+            made = draft.edits if isinstance(draft.edits, tuple) else ()  # a generator for the loader is no function
+            yield draft._replace(unsafe=draft.unsafe or is_out_of_reach(module.facts, made))
 
 
 def _drawn(module: Module) -> list[tuple[Call, WorkerDraws]]:

@@ -25,9 +25,8 @@ def check(module: Module, program: Program) -> Iterator[Draft]:
         from torchrepro_lint.seeding.frameworks import calls_in  # most files start no program
         from torchrepro_lint.seeding.unfollowed import may_train
 
-        seeders = (s for s in (*seeding.seeders, *seeding.conditional.values()) if "torch" in s.families)
-        seeds = [s for s in seeders if not is_new_in_every_run(s, program)]
-        if not seeds or not seeding.complete or seeding.is_launcher:
+        seeders = [s for s in (*seeding.seeders, *seeding.conditional.values()) if "torch" in s.families]
+        if not seeders or not seeding.complete or seeding.is_launcher:
             continue
         if not (seeding.trains or may_train(seeding, program)):
             continue
@@ -35,9 +34,10 @@ def check(module: Module, program: Program) -> Iterator[Draft]:
             continue
         if next(calls_in(seeding.visited, program, "trainers"), None) is not None:
             continue  # TRP602 reports the Trainer
-        kernel = _kernel_on_gpu(seeding, program)
-        if kernel is not None:
-            yield _draft(module, program, seeding, seeds[0], kernel)
+        seed = next((s for s in seeders if not is_new_in_every_run(s, program)), None)
+        kernel = _kernel_on_gpu(seeding, program) if seed is not None else None
+        if seed is not None and kernel is not None:
+            yield _draft(module, program, seeding, seed, kernel)
 
 
 def _kernel_on_gpu(seeding: Seeding, program: Program) -> tuple[ast.AST, Scope] | None:

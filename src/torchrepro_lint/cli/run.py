@@ -15,6 +15,7 @@ from torchrepro_lint.cli.options import Options
 from torchrepro_lint.cli.outputs import show, show_diff
 from torchrepro_lint.cli.streams import FAILED, Failure, complain, exit_code
 from torchrepro_lint.engine import Request, Result, check, uncollected
+from torchrepro_lint.report import WITH_EDITS
 from torchrepro_lint.report.escaping import visible
 from torchrepro_lint.report.summary import after_fixing, counted
 from torchrepro_lint.settings import SettingsError, SettingsResolver
@@ -81,6 +82,7 @@ def _request(options: Options, resolver: SettingsResolver, stdin: Stdin | None) 
         stdin=(stdin.text, stdin.path) if stdin else None,
         keep_suppressed="sarif" in formats,
         tell_programs="html" in formats,
+        with_edits=options.statistics or not WITH_EDITS.isdisjoint(formats),  # what is asked for edits is counted, too
         jobs=1 if stdin else options.jobs,
         timings=_timings(options),
         cache=None if options.no_cache or stdin else options.cache_dir or True,

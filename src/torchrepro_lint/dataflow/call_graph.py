@@ -116,6 +116,9 @@ class Callers:
 
     def _spelled(self, facts: ModuleFacts, spelled: str, function: Scope, owner: Scope | None) -> Iterator[CallSite]:
         """The calls in a file that are written so and call the function, or its class, in source order."""
+        sites = facts.calls.get(spelled)
+        if not sites:
+            return
         named = self._named.get((facts, spelled), partial(self._find_named, facts, spelled))
         numbered = named.get(function, {})
         if owner is not None and spelled != ITEM:
@@ -125,7 +128,6 @@ class Callers:
             above = [base for base in self._project.names.bases(owner)[1:] if isinstance(base, Scope)]
             for called in (function, *above):
                 numbered = numbered | of_objects.get(called, {})
-        sites = facts.calls.get(spelled, ())
         yield from (sites[number] for number in sorted(numbered))
 
     def _find_named(self, facts: ModuleFacts, spelled: str) -> _Called:

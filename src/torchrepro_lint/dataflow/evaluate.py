@@ -102,18 +102,19 @@ class Evaluation(Generic[V]):
         """The same, always as a question of its own, for whoever remembers the answer."""
         if isinstance(expr, ast.Constant):
             return self._domain.constant(expr.value, expr, scope)
-        if (expr, scope) in self._asking:  # a file whose name is read from the same file
+        key = expr, scope
+        if key in self._asking:  # a file whose name is read from the same file
             return self._unknown(expr, scope)
-        return self._answers.get((expr, scope), self._asked, (self._answer, expr, scope))
+        return self._answers.get(key, self._asked, (self._answer, key))
 
-    def _answer(self, expr: ast.expr, scope: Scope) -> V:
-        self._asking.add((expr, scope))
+    def _answer(self, key: tuple[ast.expr, Scope]) -> V:
+        self._asking.add(key)
         try:
-            found = self(expr, scope)
+            found = self(*key)
         finally:
-            self._asking.discard((expr, scope))
+            self._asking.discard(key)
         if self._is_cut:
-            self._cut(expr, scope)
+            self._cut(*key)
         return found
 
     def _cut(self, expr: ast.expr, scope: Scope) -> None:

@@ -17,6 +17,7 @@ _HELD: set[object] = set(by_kind(dict.fromkeys(kind for kind in KINDS if kind._a
 _HOLDING = by_kind(
     {kind: tuple(name for name in kind._fields if name not in _PLAIN) for kind in KINDS} | {ast.Constant: ()}
 )
+_STATEMENTS: set[object] = set(by_kind(dict.fromkeys(kind for kind in KINDS if issubclass(kind, ast.stmt))))
 _NONE: tuple[list[int], list[ast.stmt]] = [], []
 
 
@@ -76,9 +77,9 @@ class Parents:
         """What `holder` has of its own statements, by their lines."""
         known = self._inside.get(holder)
         if known is None:
-            statements = sorted(self._read(holder), key=_first_line)
-            known = (list(map(_first_line, statements)), statements) if statements else _NONE
-            self._inside[holder] = known
+            statements = self._read(holder)
+            statements.sort(key=_first_line)
+            known = self._inside[holder] = (list(map(_first_line, statements)), statements) if statements else _NONE
         return known
 
     def _read(self, top: ast.AST) -> list[ast.stmt]:
@@ -87,12 +88,16 @@ class Parents:
         statements: list[ast.stmt] = []
         while stack:
             node = stack.pop()
-            for child in children(node):
-                known[child] = node
-                if isinstance(child, ast.stmt):
-                    statements.append(child)
-                elif _HOLDING[child.__class__]:
-                    stack.append(child)
+            for name in _HOLDING[node.__class__]:  # as in `children`: this is done for most findings
+                value: Any = getattr(node, name, None)
+                for child in value if value.__class__ is list else (value,):
+                    kind = child.__class__
+                    if kind in _HELD:
+                        known[child] = node
+                        if kind in _STATEMENTS:
+                            statements.append(child)
+                        elif _HOLDING[kind]:
+                            stack.append(child)
         return statements
 
 

@@ -50,9 +50,13 @@ _NEVER = Judged(Holds.NO)
 
 def judge(conditions: Sequence[Condition], site: OperationCall) -> Judged:
     """Whether one of the alternatives holds; no alternatives hold always."""
-    if not conditions:
-        return Judged(Holds.YES)
-    return max((_all(condition, site) for condition in conditions), key=lambda judged: judged.holds)
+    best = Judged(Holds.YES) if not conditions else _NEVER
+    for condition in conditions:
+        judged = _all(condition, site)
+        if judged.holds is Holds.YES:
+            return judged
+        best = judged if judged.holds > best.holds else best
+    return best
 
 
 def _all(condition: Condition, site: OperationCall) -> Judged:

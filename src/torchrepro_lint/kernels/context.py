@@ -106,7 +106,7 @@ def _tested(node: ast.AST, scope: Scope) -> Role | None:
 
 
 def _is_without_gradient(node: ast.AST, scope: Scope, program: Program) -> bool:
-    without = listed("methods", "integer") | listed("methods", "without_gradient")  # `logits.argmax(1)`, `mask.gt(0.5)`
+    integers, without = listed("methods", "integer"), listed("methods", "without_gradient")
     for block in ancestors(node, scope):
         match block:
             case ast.With() | ast.AsyncWith():
@@ -117,8 +117,9 @@ def _is_without_gradient(node: ast.AST, scope: Scope, program: Program) -> bool:
                 return True
             case ast.Lambda() if _is_transform(block, scope, program):
                 return True
-            case ast.Attribute(attr=name) if name in without and scope.facts.call_of(block) is not None:
-                return True
+            case ast.Attribute(attr=name) if name in without or name in integers:  # `logits.argmax(1)`, `mask.gt(0.5)`
+                if scope.facts.call_of(block) is not None:
+                    return True
     return False
 
 

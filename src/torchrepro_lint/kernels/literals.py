@@ -60,6 +60,8 @@ def _fitting(values: Sequence[object], name: str, test: Mapping[str, object], si
 
 
 def _written(node: ast.expr) -> object:
+    if isinstance(node, ast.Name | ast.Attribute):
+        return UNREADABLE
     try:
         value = ast.literal_eval(node)
     except (ValueError, TypeError):  # a set of lists, or a key that is one

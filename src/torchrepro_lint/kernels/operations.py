@@ -173,6 +173,7 @@ def is_one_of(value: object, listed: Iterable[object]) -> bool:
     return any(value == one and type(value) is type(one) for one in listed)
 
 
+@cache
 def in_range(release: tuple[int, ...], text: str) -> bool:
     """Whether a release lies in a range such as ">=2.1,<2.6" (an empty one holds all)."""
     return all(_holds(release, sign, number) for sign, number in _CLAUSE.findall(text))

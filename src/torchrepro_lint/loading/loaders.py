@@ -183,7 +183,7 @@ def lacks_generator(call: Call) -> bool:
 def _makes_do_without(call: Call) -> bool:
     """Whether a call stands in for one that passes a generator and failed: in the `except` of a `try` around that."""
     child: ast.AST = call.node
-    for holder in ancestors(call.node, call.scope):
+    for holder in ancestors(call.node, call.scope) if call.facts.in_handler(call.node) else ():
         if isinstance(holder, ast.Try) and isinstance(child, ast.ExceptHandler) and child.type is not None:
             caught = {last_name(n) for n in ast.walk(child.type) if isinstance(n, ast.Name | ast.Attribute)}
             tried = (c for c in calls_in(*holder.body) if last_name(c.func) == last_name(call.node.func))

@@ -41,7 +41,7 @@ def differs_by_rank(call: Call) -> bool:
     Ranks that share the samples out have a sampler for it, and what is made without ranks stands under a test of them.
     Where the program gives each rank a seed of its own, what their workers draw would be alike as well.
     """
-    if call.name == _SPLIT or is_chosen_by_ranks(call.node, call.scope) or not has_ranks(call.facts, call.program):
+    if call.name == _SPLIT or not has_ranks(call.facts, call.program) or is_chosen_by_ranks(call.node, call.scope):
         return False
     shuffle = _shuffle(call)
     always = shuffle is None or isinstance(shuffle.node, ast.Constant)

@@ -88,7 +88,7 @@ class Folder:
         """The safe fixes that change this file alone."""
         rel = self.live.run.rel(path)
         fixes = (shown.finding.fix for rows in self.shown.values() for shown in rows)
-        return [f for f in fixes if f and f.safety is Safety.SAFE and {edit.path for edit in f.edits} == {rel}]
+        return [f for f in fixes if f and f.safety is Safety.SAFE and f.paths == {rel}]
 
     def entries(self, path: Path) -> list[types.Range]:
         """Where programs start in a file; of a notebook none, which has no one place."""

@@ -107,8 +107,8 @@ def active(facts: ModuleFacts) -> Iterator[ast.stmt]:
 
 def is_test(facts: ModuleFacts) -> bool:
     """Files of unit tests, by what they import, where they lie, and the names that test runners look for."""
-    stem = facts.source.path.stem
-    folders = facts.source.rel.split("/")[:-1]
+    *folders, name = facts.source.rel.split("/")
+    stem = name.rpartition(".")[0]
     if stem in ("conftest", "setup") or "tests" in folders or "test_utils" in folders:
         return True
     if not facts.packages.isdisjoint(_TESTING):

@@ -30,6 +30,8 @@ RENDERERS = {
     "html": "torchrepro_lint.report.html",
 }
 FOR_PEOPLE = ("full", "grouped", "concise")
+WITH_EDITS = frozenset({"json", "sarif", "rdjson"})
+"""The formats that tell what a fix changes, not only that there is one."""
 
 
 class Context(NamedTuple):

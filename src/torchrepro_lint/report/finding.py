@@ -35,42 +35,40 @@ def drawn(
     paint = Paint(context.color)
     lines_of = lru_cache(maxsize=16)(partial(_lines, result))
     for finding in result.findings:
-        yield _header(finding, paint)
-        gutter = _gutter(finding)
-        for part, marked in _parts(finding).items():
-            place = visible(shown_place(result.root, _anchor(finding, part), context.cwd))
-            arrow = "-->" if part == _part(finding.location) else ":::"
-            yield paint("frame", " " * gutter + arrow) + f" {place}\n"
-            frame = Frame(lines_of(part), marked, finding.level, gutter, context.width, paint)
-            yield from (row + "\n" for row in frame.draw())
-        yield from _verified(verified(finding), gutter, paint)
-        yield from _footer(finding, gutter, paint, explain=finding.code not in explained)
+        rows, gutter = [_header(finding, paint)], _gutter(finding)
+        for part, (where, marked) in _parts(finding).items():
+            place = visible(shown_place(result.root, where, context.cwd))
+            arrow = "-->" if where is finding.location else ":::"
+            rows.append(f"{paint('frame', ' ' * gutter + arrow)} {place}")
+            rows += Frame(lines_of(part), marked, finding.level, gutter, context.width, paint).draw()
+        rows += _verified(verified(finding), gutter, paint)
+        rows += _footer(finding, gutter, paint, explain=finding.code not in explained)
         explained.add(finding.code)
-        yield "\n"
+        yield "\n".join((*rows, "", ""))
 
 
 def _header(finding: Finding, paint: Paint) -> str:
     label = paint(finding.level, f"{finding.code} {finding.level.value}")
-    return f"{label} ({_CERTAINTY[finding.certainty]}): {paint('strong', visible(finding.message))}\n"
+    return f"{label} ({_CERTAINTY[finding.certainty]}): {paint('strong', visible(finding.message))}"
 
 
 def _verified(lines: Iterable[str], gutter: int, paint: Paint) -> Iterator[str]:
     for number, line in enumerate(lines):
         edge = paint("frame", " " * (gutter + 1) + ("=" if number == 0 else " "))
-        yield f"{edge} {paint('strong', 'verified')}: {line}\n" if number == 0 else f"{edge}   {line}\n"
+        yield f"{edge} {paint('strong', 'verified')}: {line}" if number == 0 else f"{edge}   {line}"
 
 
 def _footer(finding: Finding, gutter: int, paint: Paint, *, explain: bool) -> Iterator[str]:
     edge = paint("frame", " " * (gutter + 1) + "=")
     if finding.fix:
-        yield f"{edge} {paint('strong', 'help')}: {_help(finding.fix, paint)}\n"
+        yield f"{edge} {paint('strong', 'help')}: {_help(finding.fix, paint)}"
     elif finding.help:
-        yield f"{edge} {paint('strong', 'help')}: {visible(finding.help)}\n"
+        yield f"{edge} {paint('strong', 'help')}: {visible(finding.help)}"
     if finding.measured:
-        yield f"{edge} {paint('strong', 'evidence')}: {visible(finding.measured)}\n"
+        yield f"{edge} {paint('strong', 'evidence')}: {visible(finding.measured)}"
     if explain:
         told = f"`torchrepro-lint rule {finding.code}` explains {finding.name}"
-        yield f"{edge} {paint('strong', 'note')}: {told}\n"
+        yield f"{edge} {paint('strong', 'note')}: {told}"
 
 
 def _help(fix: Fix, paint: Paint) -> str:
@@ -81,25 +79,21 @@ def _part(location: Location) -> _Part:
     return location.path, location.cell
 
 
-def _parts(finding: Finding) -> dict[_Part, list[Annotation]]:
-    """What to show of each file or cell: the finding's own first, then the others in order of mention."""
-    same = [item.message for item in finding.related if item.location == finding.location]
-    own = Annotation(finding.location.range, ", ".join(same), True)
-    parts = {_part(finding.location): [own]}
+def _parts(finding: Finding) -> dict[_Part, tuple[Location, list[Annotation]]]:
+    """What to show of each file or cell, and the location that stands above: the finding's own first, then the others
+    in order of mention."""
+    own = finding.location
+    same = [item.message for item in finding.related if item.location == own]
+    parts = {_part(own): (own, [Annotation(own.range, ", ".join(same), True)])}
     for item in finding.related:
-        if item.location != finding.location:
+        if item.location != own:
             annotation = Annotation(item.location.range, item.message, False)
-            parts.setdefault(_part(item.location), []).append(annotation)
+            parts.setdefault(_part(item.location), (item.location, []))[1].append(annotation)
     return parts
 
 
-def _anchor(finding: Finding, part: _Part) -> Location:
-    """The location that stands above the frame of a part."""
-    return next(place for place in finding.places if _part(place) == part)
-
-
 def _gutter(finding: Finding) -> int:
-    return len(str(max(place.range.end.line for place in finding.places)))
+    return len(str(max([place.range.end.line for place in finding.places])))
 
 
 def _lines(result: Result, part: _Part) -> Sequence[str]:

@@ -104,7 +104,7 @@ class _Log:
             ]
         if len(finding.related) > 1:
             found["codeFlows"] = [self._flow(finding)]
-        if finding.fix is not None and not any(edit.path.endswith(".ipynb") for edit in finding.fix.edits):
+        if finding.fix is not None and not any(path.endswith(".ipynb") for path in finding.fix.paths):
             found["fixes"] = [self._fix(finding.fix)]
             found["properties"]["fixSafety"] = finding.fix.safety.value
         if finding.help:

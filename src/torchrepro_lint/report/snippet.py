@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 
 from torchrepro_lint.elements import Level, Range
 from torchrepro_lint.records import NamedTuple
@@ -43,15 +44,15 @@ class Frame(NamedTuple):
         if not shown:
             return
         previous = 0
-        bar = _Bar.over(self.annotations, self.lines)
-        yield self._row("", "")
+        bar, edge = _Bar.over(self.annotations, self.lines), self._row("", "")
+        yield edge
         for number in shown:
             if previous and number > previous + 1:
                 inside = bar is not None and bar.covers(previous + 1)
                 yield self._skip(inside, bar is not None)
             yield from self._line(number, bar)
             previous = number
-        yield self._row("", "")
+        yield edge
 
     def _shown(self) -> list[int]:
         shown: set[int] = set()
@@ -62,9 +63,9 @@ class Frame(NamedTuple):
                 shown.update(range(first, last + 1))
             else:
                 shown.update((first, first + 1, last))
-        shown = {number for number in shown if 1 <= number <= len(self.lines)}
-        single_gaps = {number + 1 for number in shown if number + 2 in shown}
-        return sorted(shown | single_gaps)
+        numbers = sorted([number for number in shown if 1 <= number <= len(self.lines)])
+        single_gaps = [before + 1 for before, number in pairwise(numbers) if number == before + 2]
+        return sorted([*numbers, *single_gaps]) if single_gaps else numbers
 
     def _row(self, number: str, text: str) -> str:
         return (self.paint("frame", f"{number:>{self.gutter}} |") + f" {text}").rstrip()
@@ -191,8 +192,11 @@ class Row:
 
     def place(self, start: int, end: int) -> tuple[int, int]:
         """The shown columns of the characters `start` to `end`, kept inside what is shown."""
+        first, last = self._column(start), self._column(end)
+        if self._left == 0 and self._right == self._starts[-1]:
+            return first, last
         shift = len(CUT) - self._left if self._left else 0
-        first, last = (min(max(self._column(character), self._left), self._right) + shift for character in (start, end))
+        first, last = [min(max(column, self._left), self._right) + shift for column in (first, last)]
         return first, last
 
     def _column(self, character: int) -> int:

@@ -95,10 +95,10 @@ def _in_files(result: Result) -> str:
 
 
 def _fixable(result: Result) -> str:
-    offers = []
-    if result.fixable:
-        offers.append(f"{result.fixable} fixable with --fix")
-    if result.unsafe_fixable:
+    offers, safe, unsafe = [], result.fixable, result.unsafe_fixable
+    if safe:
+        offers.append(f"{safe} fixable with --fix")
+    if unsafe:
         more = "more " if offers else "fixable "
-        offers.append(f"{result.unsafe_fixable} {more}with --unsafe-fixes")
+        offers.append(f"{unsafe} {more}with --unsafe-fixes")
     return f" ({', '.join(offers)})" if offers else ""

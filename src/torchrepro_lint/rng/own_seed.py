@@ -31,13 +31,17 @@ def seed_text(scope: Scope, node: ast.AST, program: Program) -> str:
     return own.text if own is not None else str(usual_seed(scope.facts, program))
 
 
-def generator_seed(scope: Scope, node: ast.AST, program: Program, number: int = 0) -> str:
-    """The same for the `number`th of the generators that are made at `node`, each with a seed of its own: `args.seed`,
-    `args.seed + 1`. What its function seeds with above comes before a constant, and before what may be none."""
+def generator_seed(scope: Scope, node: ast.AST, program: Program) -> str:
+    """The same for a generator that is made at `node`: what its function seeds with above comes before a constant, and
+    before what may be none."""
     own = own_seed(scope, node, program)
     is_sure = own is not None and own.text == own.read
     given = seeded_with(scope.function, node, program) if not is_sure else None
-    seed = given or (own.text if own is not None else str(usual_seed(scope.facts, program)))
+    return given or (own.text if own is not None else str(usual_seed(scope.facts, program)))
+
+
+def numbered(seed: str, number: int) -> str:
+    """The seed of the `number`th of several generators, each with one of its own: `args.seed`, `args.seed + 1`."""
     return seed if not number else str(int(seed) + number) if seed.isdecimal() else added(seed, str(number))
 
 

@@ -11,7 +11,7 @@ from functools import cache
 from typing import NamedTuple
 
 from torchrepro_lint import catalogue
-from torchrepro_lint.dataflow import Module, Program, Site, remembered, start_of
+from torchrepro_lint.dataflow import Module, Program, Site, remembered, remembered_last, start_of
 from torchrepro_lint.dataflow.binding import value_for
 from torchrepro_lint.index import ModuleFacts, Scope, last_name
 from torchrepro_lint.rng.chosen_seeds import seeds_by_name
@@ -41,6 +41,7 @@ def _seeders() -> frozenset[str]:
     return frozenset(n for n in named if not n.endswith("state") and n.rpartition(".")[2][0].islower())
 
 
+@remembered_last
 def seed_calls(module: Module, program: Program) -> list[SeedCall]:
     """The seed calls of a file, in source order."""
     found = [*_catalogued(module), *_own(module, program)]

@@ -233,7 +233,7 @@ def _quoted(key: str, facts: ModuleFacts) -> str:
 def _option(name: Name) -> OwnSeed | None:
     """The option of arguments that are parsed, also as a dict or another object, or under a name for options."""
     value, program = name.value(), name.program
-    is_call = not name.is_parameter and isinstance(value, ast.Call)
+    is_call = not name.is_parameter and isinstance(value, ast.Call) and _are_parsed(program)
     if value is None or not (is_call or (name.is_of_settings and isinstance(value, ast.Name | ast.Attribute))):
         return None
     calls, is_items = _parsed(value, name.owner, program)
@@ -250,6 +250,12 @@ def _option(name: Name) -> OwnSeed | None:
         return None
     read = f"[{_quoted(option.name, name.owner.facts)}]" if is_items else f".{option.name}"
     return OwnSeed(name.text + read, name, option, is_parsed=True)
+
+
+@remembered
+def _are_parsed(program: Program) -> bool:
+    """Whether any file parses options, so that a call may give them."""
+    return any(program.project.text.mentioning(word) != [] for word in _PARSING)
 
 
 @remembered

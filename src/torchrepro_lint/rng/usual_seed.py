@@ -43,12 +43,13 @@ def usual_seed(facts: ModuleFacts, program: Program) -> int:
 @remembered
 def _usual(facts: ModuleFacts, program: Program) -> int:
     project, own = program.project, facts.source.path
-    speaking, reachable = _speaking(program), program.project.reachable(own)
+    speaking = _speaking(program)
+    reachable = project.reachable(own) if speaking.every else ()
     for files in ([own], [path for path in speaking.every if path in reachable and path != own]):
         counts = Counter(number for path in files[:MAX_FILES] for number in _spoken(path, program).numbers)
         if counts:
             return _most_usual(counts, project.seed)
-    for folder in own.parents:
+    for folder in own.parents if speaking.every else ():
         inside = [path for path in speaking.within.get(folder, ()) if path != own]
         code = [path for path in inside[:MAX_FILES] if not _spoken(path, program).is_test]
         spoken = [_spoken(path, program).numbers for path in code]

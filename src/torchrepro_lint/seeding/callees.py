@@ -166,8 +166,9 @@ class Callees:
 
     def methods(self, values: Iterable[ast.expr], names: Sequence[str], scope: Scope) -> list[Run]:
         """The methods of these names, one name after the other, of the objects of the project that the values are."""
-        owners = [owner for value in values for owner in self._classes(value, scope)]
-        found = [(self._program.names.method(owner, name), owner) for name in names for owner in owners]
+        defined = list(filter(self._program.project.text.defines_function, names))
+        owners = [owner for value in values for owner in self._classes(value, scope)] if defined else []
+        found = [(self._program.names.method(owner, name), owner) for name in defined for owner in owners]
         return [(method, owner) for method, owner in found if method is not None]
 
     @staticmethod

@@ -9,7 +9,7 @@ import re
 from bisect import bisect_left
 from collections.abc import Iterator
 
-from torchrepro_lint.elements import Position, Range, Suppression, SuppressionKind
+from torchrepro_lint.elements import Range, Suppression, SuppressionKind, spanning
 
 _DIRECTIVE = re.compile(
     r"#\s*(?:(?P<noqa>noqa)(?![\w-])(?P<list>\s*:)?|torchrepro\s*:\s*(?P<ignore>ignore(?:-file)?)(?![\w-]))",
@@ -23,8 +23,8 @@ _OUR_CODE = re.compile(r"TRP[0-9]*", re.IGNORECASE)
 _BRACKETED_ITEM = re.compile(r"[^,\]\s](?:[^,\]]*[^,\]\s])?")
 
 
-def parse(comment: str, line: int, column: int) -> Iterator[Suppression]:
-    """The suppressions in a comment that starts at `column` (0-based); each ends where another comment starts."""
+def parse(comment: str) -> Iterator[Suppression]:
+    """The suppressions in a comment that is all of line 1; each ends where another comment starts."""
     found = list(_DIRECTIVE.finditer(comment))
     starts = sorted({match.start() for match in (*found, *_NEXT_COMMENT.finditer(comment))} | {len(comment)})
     for match in found:
@@ -40,13 +40,24 @@ def parse(comment: str, line: int, column: int) -> Iterator[Suppression]:
             kind = "ignore-file" if match["ignore"].lower() == "ignore-file" else "ignore"
             items = _bracketed_items(comment, match.end(), end)
         yield Suppression(
-            line,
+            1,
             kind,
             None if items is None else tuple(_canonical(comment[start:stop]) for start, stop in items),
-            _range(line, column, match.start(), end),
-            tuple(_range(line, column, start, stop) for start, stop in items or ()),
+            spanning(1, match.start() + 1, 1, end + 1),
+            tuple(spanning(1, start + 1, 1, stop + 1) for start, stop in items or ()),
             foreign,
         )
+
+
+def moved(item: Suppression, line: int, column: int) -> Suppression:
+    """The same in a comment that starts at `column` (0-based) of a line."""
+    _, kind, codes, place, code_ranges, foreign = item
+    ranges = tuple([_moved(each, line, column) for each in code_ranges])
+    return Suppression(line, kind, codes, _moved(place, line, column), ranges, foreign)
+
+
+def _moved(place: Range, line: int, column: int) -> Range:
+    return spanning(line, place.start.column + column, line, place.end.column + column)
 
 
 def _without_blanks(text: str, start: int, end: int) -> int:
@@ -90,7 +101,3 @@ def _bracketed_items(comment: str, start: int, end: int) -> list[tuple[int, int]
 
 def _canonical(item: str) -> str:
     return item.upper() if _OUR_CODE.fullmatch(item) else item.lower()
-
-
-def _range(line: int, column: int, start: int, end: int) -> Range:
-    return Range(Position(line, column + start + 1), Position(line, column + end + 1))

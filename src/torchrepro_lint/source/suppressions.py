@@ -22,9 +22,14 @@ def find_suppressions(
     if not mentions:
         return ()
     from torchrepro_lint.source.comments import comments_to, plain_comments_to
-    from torchrepro_lint.source.directives import parse
+    from torchrepro_lint.source.directives import moved, parse
 
-    places = [mention.start() for mention in mentions if any(parse(mention.group(), 1, 0))]
+    parsed = {comment: tuple(parse(comment)) for comment in {mention.group() for mention in mentions}}
+    places = [mention.start() for mention in mentions if parsed[mention.group()]]
     found = plain_comments_to if plain else comments_to
-    comments = found(text, line_starts(), places) if places else ()
-    return tuple(item for line, column, comment in comments for item in parse(comment, line, column))
+    items: list[Suppression] = []
+    for line, column, comment in found(text, line_starts(), places) if places else ():
+        if comment not in parsed:
+            parsed[comment] = tuple(parse(comment))
+        items += [moved(item, line, column) for item in parsed[comment]]
+    return tuple(items)
