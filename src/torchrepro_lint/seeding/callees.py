@@ -152,16 +152,11 @@ class Callees:
         items = node.iter
         while isinstance(items, ast.Call) and items.args and self._program.qualified(items.func, scope) in HANDS_ON:
             items = items.args[0]
-        if not self._program.project.text.defines_function("__iter__"):
-            return self._methods_of_made(items, "__getitem__", scope)
         return self.methods([items], ("__iter__",), scope) or self._methods_of_made(items, "__getitem__", scope)
 
     def _methods_of_made(self, value: ast.expr, name: str, scope: Scope) -> list[Run]:
         """A method of the objects that a name is given by calls."""
-        if not isinstance(value, ast.Name) or not self._program.project.text.defines_function(name):
-            return []
-        where = scope.binding_scope(value.id)
-        is_made = where is not None and any(isinstance(b.value, ast.Call) for b in where.bindings[value.id])
+        is_made = any(isinstance(binding.value, ast.Call) for binding in scope.bindings_of(value))
         return self.methods([value], (name,), scope) if is_made else []
 
     def methods(self, values: Iterable[ast.expr], names: Sequence[str], scope: Scope) -> list[Run]:
