@@ -218,6 +218,7 @@ class _Pass:
         self._read_here: dict[_Name, int] = {}  # by the statement that is looked at: how often it was updated
         self._bound: dict[ast.AST, list[tuple[_Name, Binding]]] = {}
         self._several: set[_Name] = set()
+        self._names: set[str] = set()  # of these
         self._places: list[tuple[ast.AST, list[tuple[_Name, Binding]]]] = []  # in the order of the lines
         self._start = _State()  # what may be bound at any time
 
@@ -229,6 +230,7 @@ class _Pass:
             for name, bindings in owner.bindings.items():
                 if len(bindings) > 1:
                     self._several.add((owner, name))
+                    self._names.add(name)
                     order.update((binding, place) for place, binding in enumerate(bindings))
                     for binding in bindings:
                         self._bound.setdefault(binding.node, []).append(((owner, name), binding))
@@ -378,7 +380,7 @@ class _Pass:
             pending += [(n, inner) for n in (parts if isinstance(node, _COMPREHENSIONS) else reversed(parts))]
 
     def _name(self, node: ast.Name, scope: Scope, state: _State) -> None:
-        owner = scope.binding_scope(node.id)
+        owner = scope.binding_scope(node.id) if node.id in self._names else None  # most names are bound once
         if owner is None or (owner, node.id) not in self._several:
             return
         seen = state.get((owner, node.id))

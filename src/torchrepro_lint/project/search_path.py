@@ -30,7 +30,7 @@ class SearchPath(NamedTuple):
 
 _SET = re.compile(rb"\bsys\.path\b")
 _IMPORT = re.compile(rb"\bimport\b(\s*\()?")
-_CLOSED, _LINE = re.compile(rb"\)|\Z"), re.compile(rb"[\n(]|\Z")
+_CLOSED, _LINE = re.compile(rb"\)|\Z"), re.compile(rb"(?<!\\)(?<!\\\r)\n|[(]|\Z")
 _SETTER = re.compile(rb"\b(?!path\b|pathlib\b)\w*path")
 
 
