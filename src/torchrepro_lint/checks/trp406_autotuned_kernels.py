@@ -40,21 +40,24 @@ def check(module: Module, program: Program) -> Iterator[Draft]:
 
 def _inductor(module: Module) -> Iterator[Draft]:
     facts = module.facts
-    is_for_use = only_evaluates(facts, module.program)  # and after speed
+
+    def is_for_use() -> bool:
+        return only_evaluates(facts, module.program)  # and after speed
+
     for setting, other in compile_modes(module):
         edits = (
             with_value(setting, quoted(facts, other, module.program.project.style))
             if not _is_tried_again(setting)
             else ()
         )
-        unsafe = is_for_use or is_announced(setting, module.program, _SAYS)
+        unsafe = is_for_use() or is_announced(setting, module.program, _SAYS)
         yield Draft(setting.node, {"written": setting.written}, edits=edits, unsafe=unsafe)
     for setting in options(module):
         edits = with_value(setting, "False")
-        yield Draft(setting.node, {"written": setting.written}, "option", edits=edits, unsafe=is_for_use)
+        yield Draft(setting.node, {"written": setting.written}, "option", edits=edits, unsafe=is_for_use())
     for item in variables(module):
         edits = (replace(facts, item.written, '"0"'),)
-        yield Draft(item.node, {"written": facts.text(item.node)}, "option", edits=edits, unsafe=is_for_use)
+        yield Draft(item.node, {"written": facts.text(item.node)}, "option", edits=edits, unsafe=is_for_use())
 
 
 def _is_tried_again(setting: Setting) -> bool:
