@@ -67,7 +67,7 @@ def _seeded(call: Call, found: environments.Unseeded, beside: int, program: Prog
         statement, seed = given
     else:
         seed = generator_seed(call.scope, call.node, program, beside)
-    way, is_known = _way(call, found.reset)
+    way, is_known = _way(call, found)
     seeds = [f"{name}.{way.format(seed)}"] if found.reset is not None else []
     if found.sampled is not None:
         assert isinstance(found.sampled.node, ast.Attribute)
@@ -93,8 +93,11 @@ def _given_below(call: Call, made: ast.stmt, name: str, found: environments.Unse
     return None
 
 
-def _way(call: Call, reset: Site | None) -> tuple[str, bool]:
+def _way(call: Call, found: environments.Unseeded) -> tuple[str, bool]:
     """How an environment is seeded, and whether that is known: before gym 0.26, by a method of its own."""
+    reset = found.reset
     if call.name.startswith("gymnasium.") or reset is None or environments.returns_info(reset):
         return "reset(seed={})", True
-    return "reset(seed={})" if environments.returns_more(reset) else "seed({})", False
+    if environments.returns_more(reset):
+        return "reset(seed={})", False
+    return "seed({})", any(map(environments.gives_four, found.steps))
