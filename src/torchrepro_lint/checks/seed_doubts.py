@@ -116,7 +116,7 @@ def _is_above_options(place: Place) -> bool:
 
 def is_for_something_else(met: SeedMet, program: Program) -> bool:
     """Whether a seed is not that of the whole program: by its name, `split_seed`, or because what is drawn right below
-    it is what it is for, as where data are shuffled. An option of the program that is called a seed is for all of it."""
+    it is what it is for, as where data are shuffled. An option of the program is for all of it."""
     facts = met.scope.facts
     statement = facts.statement(met.node)
     if met.seeder is not None and met.seeder.seed is not None:

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 from torchrepro_lint.checks.draft import Draft, Fix, Place
 from torchrepro_lint.checks.generator_doubts import is_seed_unclear
-from torchrepro_lint.dataflow import Call, Module, Program, Site
+from torchrepro_lint.dataflow import Call, Module, Program
 from torchrepro_lint.dataflow.execution_count import runs_often, runs_once
 from torchrepro_lint.elements import Certainty, Level
 from torchrepro_lint.index import Scope
