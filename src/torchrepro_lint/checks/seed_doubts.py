@@ -23,6 +23,7 @@ from torchrepro_lint.rng.usual_seed import has_own_seed, is_configured, is_turne
 from torchrepro_lint.seeding import cells
 from torchrepro_lint.seeding.seeding import Seeding, SeedMet
 from torchrepro_lint.syntax import (
+    above_heading,
     below_header,
     divides_paragraph,
     is_below_heading,
@@ -80,8 +81,10 @@ def _may_be_another_number(seeding: Seeding, place: Place, program: Program) -> 
 
 
 def _is_headed(place: Place) -> bool:
-    """Whether a heading above the statement would then head the seeds."""
+    """Whether a heading above the statement would then head the seeds, which cannot stand above it."""
     facts, statement = place.scope.facts, place.statement
+    if above_heading(facts, statement) is not None:
+        return False
     if place.is_after or (place.own is None and below_header(facts, statement) is not None):
         return False
     return is_below_heading(facts, statement)

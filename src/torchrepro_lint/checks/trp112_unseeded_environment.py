@@ -98,6 +98,7 @@ def _way(call: Call, found: environments.Unseeded) -> tuple[str, bool]:
     reset = found.reset
     if call.name.startswith("gymnasium.") or reset is None or environments.returns_info(reset):
         return "reset(seed={})", True
+    parts = {environments.unpacked(step) for step in found.steps}
     if environments.returns_more(reset):
-        return "reset(seed={})", False
-    return "seed({})", any(map(environments.gives_four, found.steps))
+        return "reset(seed={})", 5 in parts
+    return "seed({})", 4 in parts

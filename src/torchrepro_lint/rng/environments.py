@@ -22,7 +22,9 @@ from torchrepro_lint.index import Scope
 _SEEDS = re.compile(r"seed|np_random", re.IGNORECASE)
 _REGISTERS = re.compile(rb"\bregistration\s+import\b|\b(?:gym|gymnasium)\.(?:envs\.)?register\(")
 _SPACES = ("action_space", "single_action_space")
-_LOOKED_AT = frozenset({"builtins.isinstance", "builtins.print", "builtins.type", "builtins.len", "builtins.hasattr"})
+_LOOKED_AT = frozenset(
+    f"builtins.{name}" for name in ("isinstance", "print", "type", "len", "hasattr", "str", "repr", "format", "id")
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,13 +74,13 @@ def returns_info(reset: Site) -> bool:
     return False
 
 
-def gives_four(step: Site) -> bool:
-    """Whether what a step gives is unpacked into four, of which one says that the episode is over: gym 0.26 gives
-    five."""
+def unpacked(step: Site) -> int | None:
+    """Into how many names what a step gives is unpacked: five since gym 0.26, which tells apart whether an episode ended
+    or was cut off, and four before."""
     match step.scope.facts.parents[step.node]:
-        case ast.Assign(targets=[ast.Tuple(elts=[_, _, _, _] as parts)]):
-            return not any(isinstance(part, ast.Starred) for part in parts)
-    return False
+        case ast.Assign(targets=[ast.Tuple(elts=parts)]) if not any(isinstance(p, ast.Starred) for p in parts):
+            return len(parts)
+    return None
 
 
 def unseeded(call: Call, program: Program) -> Unseeded | None:

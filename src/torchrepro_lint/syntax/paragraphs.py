@@ -73,6 +73,20 @@ def is_below_heading(facts: ModuleFacts, statement: ast.stmt) -> bool:
     return len(above) == 2 and not above[0] and above[1].startswith("#") and not begins_cell(facts, line)
 
 
+def above_heading(facts: ModuleFacts, statement: ast.stmt) -> int | None:
+    """The line of the comment that heads a statement, where it stands alone between blank lines, below others of the
+    same body."""
+    if not is_below_heading(facts, statement):
+        return None
+    body = getattr(facts.parents[statement], "body", [])
+    earlier = body[body.index(statement) - 1] if statement in body[1:] else None
+    line = top_line(facts, statement) - 2
+    while line > 1 and facts.source.line(line - 1).strip().startswith("#"):
+        line -= 1
+    is_apart = line > 1 and not facts.source.line(line - 1).strip() and not begins_cell(facts, line)
+    return line if earlier is not None and (earlier.end_lineno or 0) < line and is_apart else None
+
+
 def below_header(facts: ModuleFacts, statement: ast.stmt) -> int | None:
     """The line below the header of a block that begins with a statement, where comments of their own, which say nothing
     of it, stand between them."""
