@@ -75,8 +75,8 @@ def returns_info(reset: Site) -> bool:
 
 
 def unpacked(step: Site) -> int | None:
-    """Into how many names what a step gives is unpacked: five since gym 0.26, which tells apart whether an episode ended
-    or was cut off, and four before."""
+    """Into how many names what a step gives is unpacked: five since gym 0.26, which tells apart whether an episode has
+    ended or was cut off, and four before."""
     match step.scope.facts.parents[step.node]:
         case ast.Assign(targets=[ast.Tuple(elts=parts)]) if not any(isinstance(p, ast.Starred) for p in parts):
             return len(parts)
