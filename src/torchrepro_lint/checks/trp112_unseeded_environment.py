@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from torchrepro_lint.checks.draft import Draft, Fix, Place
 from torchrepro_lint.checks.generator_doubts import is_seed_unclear
 from torchrepro_lint.dataflow import Call, Module, Program
+from torchrepro_lint.dataflow.conditions import are_exclusive
 from torchrepro_lint.dataflow.execution_count import runs_often, runs_once
 from torchrepro_lint.elements import Certainty, Level
 from torchrepro_lint.index import Scope
@@ -23,10 +24,10 @@ from torchrepro_lint.syntax import insert_after
 
 
 def check(module: Module, program: Program) -> Iterator[Draft]:
-    """Report each environment once, where it is made; in two branches, in the first."""
+    """Report each environment where it is made; of two branches of which one runs, in the first."""
     if is_test(module.facts):
         return
-    known = set[ast.AST]()
+    known: dict[ast.AST, list[Call]] = {}  # those that are drawn from at the same place
     before = Counter[Scope]()  # the environments that the same function makes above
     for call in environments.made(module):
         beside = before[call.scope]
@@ -35,9 +36,10 @@ def check(module: Module, program: Program) -> Iterator[Draft]:
         if found is None or (found.reset is not None and environments.may_be_the_projects_own(call, program)):
             continue
         draws = [site for site in (found.reset, found.sampled) if site is not None]
-        if draws[0].node in known:
+        others = known.setdefault(draws[0].node, [])
+        if any(are_exclusive((call.node, call.scope), (other.node, other.scope)) for other in others):
             continue
-        known.add(draws[0].node)
+        others.append(call)
         is_used = only_evaluates(call.facts, program) or trains_nothing(call.facts, program)
         fix = _seeded(call, found, beside, program)
         yield Draft(
