@@ -74,17 +74,19 @@ def is_below_heading(facts: ModuleFacts, statement: ast.stmt) -> bool:
 
 
 def above_heading(facts: ModuleFacts, statement: ast.stmt) -> int | None:
-    """The line of the comment that heads a statement, where it stands alone between blank lines, below others of the
-    same body."""
-    if not is_below_heading(facts, statement):
-        return None
+    """The line of the first of the comments that head a statement, which stand alone between blank lines, below others
+    of the same body and cell."""
     body = getattr(facts.parents[statement], "body", [])
-    earlier = body[body.index(statement) - 1] if statement in body[1:] else None
-    line = top_line(facts, statement) - 2
-    while line > 1 and facts.source.line(line - 1).strip().startswith("#"):
-        line -= 1
-    is_apart = line > 1 and not facts.source.line(line - 1).strip() and not begins_cell(facts, line)
-    return line if earlier is not None and (earlier.end_lineno or 0) < line and is_apart else None
+    if statement not in body[1:] or not is_below_heading(facts, statement):
+        return None
+    line, top = (body[body.index(statement) - 1].end_lineno or 0) + 1, top_line(facts, statement)
+    if any(begins_cell(facts, n) for n in range(line, top)):
+        return None
+    while facts.source.line(line).strip():  # what is said of the statement above
+        line += 1
+    while not facts.source.line(line).strip():
+        line += 1
+    return line if line < top else None
 
 
 def below_header(facts: ModuleFacts, statement: ast.stmt) -> int | None:
