@@ -342,7 +342,7 @@ UNCLEAR = {
     "among calls that belong together": "import argparse\nimport torch\n\n\ndef show(args):\n    print(args)\n\n\n"
     "if __name__ == '__main__':\n    args = argparse.ArgumentParser().parse_args()\n\n    show(args)\n    work(args)\n"
     "    torch.nn.Linear(4, 1)(d).sum().backward()\n",
-    "below a heading": "import torch\n\nsize = 4\n\n# ## Data\n\nx = load()\ntorch.nn.Linear(4, 1)(x).backward()\n",
+    "below a heading": "import torch\n\nsize = 4\n# ## Data\n\nx = load()\ntorch.nn.Linear(4, 1)(x).backward()\n",
     "below an import among other code": "import torch\n\nx = 1\n\nimport jobs\njob = jobs.Job(x)\njob.name = 'a'\n"
     "torch.nn.Linear(4, 1)(d).sum().backward()\n",
     "among assignments that belong together": "import os\nimport torch\n\nif __name__ == '__main__':\n"

@@ -55,7 +55,7 @@ def checked(path: Path) -> Result:
 
 def predicted(path: Path, cause: Cause) -> list[str]:
     outcome = Outcome(Verdict.PARTED, ("python", path.name), causes=(cause,))
-    (told,) = joined(outcome, checked(path), {}, path.parent).causes
+    (told,) = joined(outcome, checked(path), {(path, None): None}, path.parent).causes
     return [finding.code for finding in told.predicted_by]
 
 
@@ -69,6 +69,18 @@ def test_what_a_library_draws_is_seen_only_where_it_comes_in(tmp_path: Path) -> 
     assert predicted(tmp_path / "train.py", at(place, Kind.UNSEEDED, generator="numpy", shown_by="numpy")) == ["TRP111"]
     assert predicted(tmp_path / "train.py", at(place, Kind.UNSEEDED, generator="python", shown_by="python")) == []
     assert predicted(tmp_path / "train.py", at(place, Kind.OPERATION)) == []
+
+
+def test_another_program_that_shares_a_file_did_not_predict_anything(tmp_path: Path) -> None:
+    (tmp_path / "model.py").write_text("import torch\n\n\ndef build():\n    return torch.nn.Linear(8, 1)\n")
+    for name in ("train.py", "other.py"):
+        (tmp_path / name).write_text("import torch\nimport model\n\nmodel.build()(torch.ones(8)).sum().backward()\n")
+    cause = at(Place("model.py", 5), Kind.UNSEEDED, generator="torch", shown_by="torch")
+    ran = {(tmp_path / name, None): None for name in ("model.py", "train.py")}
+    outcome = Outcome(Verdict.PARTED, ("python", "train.py"), causes=(cause,))
+    told = joined(outcome, checked(tmp_path), ran, tmp_path)
+    assert [Path(finding.place.path).name for finding in told.causes[0].predicted_by] == ["train.py"]
+    assert {Path(finding.place.path).name for finding in told.findings} == {"train.py"}
 
 
 def test_a_seed_on_one_rank_is_missed_wherever_another_rank_draws(tmp_path: Path) -> None:

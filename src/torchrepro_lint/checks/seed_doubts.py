@@ -17,11 +17,13 @@ from torchrepro_lint.index import ModuleFacts, Scope, last_name
 from torchrepro_lint.project.contents import lies_with_tests
 from torchrepro_lint.project.declarations import names_options_at_run_time
 from torchrepro_lint.rng.draws import draw_of
+from torchrepro_lint.rng.own_seed import own_seed
 from torchrepro_lint.rng.predicates import about_seed
 from torchrepro_lint.rng.usual_seed import has_own_seed, is_configured, is_turned_off
 from torchrepro_lint.seeding import cells
 from torchrepro_lint.seeding.seeding import Seeding, SeedMet
 from torchrepro_lint.syntax import (
+    above_heading,
     below_header,
     divides_paragraph,
     is_below_heading,
@@ -79,8 +81,10 @@ def _may_be_another_number(seeding: Seeding, place: Place, program: Program) -> 
 
 
 def _is_headed(place: Place) -> bool:
-    """Whether a heading above the statement would then head the seeds."""
+    """Whether a heading above the statement would then head the seeds, which cannot stand above it."""
     facts, statement = place.scope.facts, place.statement
+    if above_heading(facts, statement) is not None:
+        return False
     if place.is_after or (place.own is None and below_header(facts, statement) is not None):
         return False
     return is_below_heading(facts, statement)
@@ -115,11 +119,15 @@ def _is_above_options(place: Place) -> bool:
 
 def is_for_something_else(met: SeedMet, program: Program) -> bool:
     """Whether a seed is not that of the whole program: by its name, `split_seed`, or because what is drawn right below
-    it is what it is for, as where data are shuffled."""
-    if met.seeder is not None and _OF_ONE_THING.search(last_name(met.seeder.seed)) is not None:
-        return True
+    it is what it is for, as where data are shuffled. An option of the program is for all of it."""
     facts = met.scope.facts
     statement = facts.statement(met.node)
+    if met.seeder is not None and met.seeder.seed is not None:
+        if _OF_ONE_THING.search(last_name(met.seeder.seed)) is not None:
+            return True
+        own = own_seed(met.scope, statement, program)
+        if own is not None and own.is_parsed and own.read == facts.text(met.seeder.seed):
+            return False
     body: list[ast.stmt] = getattr(facts.parents[statement], "body", [])
     following = body[body.index(statement) + 1 :][:2] if statement in body else []
     for below in following:

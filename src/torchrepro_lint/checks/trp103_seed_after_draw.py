@@ -6,8 +6,8 @@ import ast
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
-from torchrepro_lint.checks.draft import Draft, Place
-from torchrepro_lint.dataflow import Module, Program
+from torchrepro_lint.checks.draft import Draft, Fix, Place
+from torchrepro_lint.dataflow import Call, Module, Program
 from torchrepro_lint.dataflow.enclosing import names_in
 from torchrepro_lint.elements import Certainty
 from torchrepro_lint.index import Scope, last_name
@@ -25,7 +25,7 @@ def check(module: Module, program: Program) -> Iterator[Draft]:
         for family in FAMILIES:
             late = seeding.seeded_late(family)
             if late is not None and not _is_only_shown(seeding, late, program) and _repeats(late, program):
-                yield _draft(seeding, family, late)
+                yield _draft(seeding, family, late, program)
 
 
 def _repeats(late: Late, program: Program) -> bool:
@@ -53,21 +53,40 @@ def _step_of_entry(seeding: Seeding, late: Late) -> Link:
     return next((s for s in reversed(steps) if s.scope.facts is seeding.entry.facts), steps[0])
 
 
-def _draft(seeding: Seeding, family: str, late: Late) -> Draft:
+def _draft(seeding: Seeding, family: str, late: Late, program: Program) -> Draft:
     steps = late.witness.chain
     here = max((i for i, s in enumerate(steps) if s.scope.facts is seeding.entry.facts), default=0)
     drawn = tuple(
         Place(s.scope.facts, s.node, f"the {family} generator is drawn from here") for s in steps[here + 1 :][-1:]
     )
     seeded = Place(late.seeder.scope.facts, late.seeder.node, f"the {family} generator is seeded only here")
+    moved = _edits(late, seeding)
+    fix = Fix(moved, unsafe=True) if moved else _own_seed(late, program)
     return Draft(
         steps[here].node,
         {"family": family, "draw": late.witness.draw.what, "seed": _seed_written(seeding, late)},
         certainty=Certainty.CERTAIN if late.witness.sure else Certainty.LIKELY,
         properties={"family": family},
         related=(*drawn, seeded),
-        edits=_edits(late, seeding),
+        edits=fix.edits,
+        unsafe=fix.unsafe,
     )
+
+
+def _own_seed(late: Late, program: Program) -> Fix:
+    """Give the call that draws a seed of its own, where it takes one: the split of a data set, made-up samples."""
+    draw = late.witness.draw
+    if not draw.seed:
+        return Fix()
+    from torchrepro_lint.checks.argument_edit import passing  # late: few files seed late
+    from torchrepro_lint.dataflow.execution_count import runs_often, runs_once
+    from torchrepro_lint.rng.own_seed import seed_text
+
+    if runs_often(program, draw.node, draw.scope):
+        return Fix()  # it would draw the same each time
+    call = Call(draw.node, draw.scope, "", program)
+    edits = passing(call, draw.seed, seed_text(draw.scope, draw.node, program))
+    return Fix(edits, unsafe=not runs_once(program, draw.node, draw.scope))
 
 
 def _seed_written(seeding: Seeding, late: Late) -> str:

@@ -9,7 +9,8 @@ from collections.abc import Iterator
 
 from torchrepro_lint.checks.draft import Draft, Fix, Place
 from torchrepro_lint.checks.generator_doubts import is_seed_unclear
-from torchrepro_lint.dataflow import Call, Module, Program, Site
+from torchrepro_lint.dataflow import Call, Module, Program
+from torchrepro_lint.dataflow.conditions import are_exclusive
 from torchrepro_lint.dataflow.execution_count import runs_often, runs_once
 from torchrepro_lint.elements import Certainty, Level
 from torchrepro_lint.index import Scope
@@ -23,10 +24,10 @@ from torchrepro_lint.syntax import insert_after
 
 
 def check(module: Module, program: Program) -> Iterator[Draft]:
-    """Report each environment once, where it is made; in two branches, in the first."""
+    """Report each environment where it is made; of two branches of which one runs, in the first."""
     if is_test(module.facts):
         return
-    known = set[ast.AST]()
+    known: dict[ast.AST, list[Call]] = {}  # those that are drawn from at the same place
     before = Counter[Scope]()  # the environments that the same function makes above
     for call in environments.made(module):
         beside = before[call.scope]
@@ -35,9 +36,10 @@ def check(module: Module, program: Program) -> Iterator[Draft]:
         if found is None or (found.reset is not None and environments.may_be_the_projects_own(call, program)):
             continue
         draws = [site for site in (found.reset, found.sampled) if site is not None]
-        if draws[0].node in known:
+        others = known.setdefault(draws[0].node, [])
+        if any(are_exclusive((call.node, call.scope), (other.node, other.scope)) for other in others):
             continue
-        known.add(draws[0].node)
+        others.append(call)
         is_used = only_evaluates(call.facts, program) or trains_nothing(call.facts, program)
         fix = _seeded(call, found, beside, program)
         yield Draft(
@@ -67,7 +69,7 @@ def _seeded(call: Call, found: environments.Unseeded, beside: int, program: Prog
         statement, seed = given
     else:
         seed = numbered(generator_seed(call.scope, call.node, program), beside)
-    way, is_known = _way(call, found.reset)
+    way, is_known = _way(call, found)
     seeds = [f"{name}.{way.format(seed)}"] if found.reset is not None else []
     if found.sampled is not None:
         assert isinstance(found.sampled.node, ast.Attribute)
@@ -93,8 +95,12 @@ def _given_below(call: Call, made: ast.stmt, name: str, found: environments.Unse
     return None
 
 
-def _way(call: Call, reset: Site | None) -> tuple[str, bool]:
+def _way(call: Call, found: environments.Unseeded) -> tuple[str, bool]:
     """How an environment is seeded, and whether that is known: before gym 0.26, by a method of its own."""
+    reset = found.reset
     if call.name.startswith("gymnasium.") or reset is None or environments.returns_info(reset):
         return "reset(seed={})", True
-    return "reset(seed={})" if environments.returns_more(reset) else "seed({})", False
+    parts = {environments.unpacked(step) for step in found.steps}
+    if environments.returns_more(reset):
+        return "reset(seed={})", 5 in parts
+    return "seed({})", 4 in parts

@@ -72,6 +72,7 @@ def _cause(cause: Cause) -> dict[str, Any]:
         "rank": cause.rank,
         "step": cause.step,
         "shown_by": cause.shown_by,
+        "idle": cause.idle,
         "deterministic": cause.deterministic,
         "inputs": [{"dtype": given.dtype, "shape": list(given.shape)} for given in cause.inputs],
         "results": [asdict(extent) for extent in cause.extents],

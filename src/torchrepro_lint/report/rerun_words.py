@@ -95,6 +95,8 @@ def lines_of(cause: Cause) -> Iterator[str]:
     yield from map(extent, cause.extents)
     if cause.shown_by is not None:
         yield f"shown: with {_PIN.get(cause.shown_by, f'the {cause.shown_by} generator pinned')} the runs agree here"
+    if cause.idle:
+        yield "no effect: left as it is, with all others pinned, the runs agree in what is compared"
     if cause.deterministic is not None:
         yield f"under deterministic algorithms: {cause.deterministic}"
     if cause.kind.value == "EXTERNAL" and cause.source is None:
@@ -117,8 +119,9 @@ def extent(found: Extent) -> str:
 
 
 def recall(outcome: Outcome) -> tuple[int, int]:
-    """How many of the causes a finding predicted, of how many."""
-    return sum(bool(cause.predicted_by) for cause in outcome.causes), len(outcome.causes)
+    """How many of the causes that have an effect a finding predicted, of how many."""
+    causes = [cause for cause in outcome.causes if not cause.idle]
+    return sum(bool(cause.predicted_by) for cause in causes), len(causes)
 
 
 def findings_line(outcome: Outcome) -> str:

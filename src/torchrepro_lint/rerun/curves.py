@@ -53,15 +53,17 @@ def _steps(streams: Streams, name: str) -> Iterator[tuple[float | None, tuple[ob
 
 
 def notes(streams: Streams) -> Iterator[str]:
-    """Seeds that came after a draw, which is why they do not govern everything."""
+    """Seeds that came after a draw, which is why they do not govern everything; each worker of a loader is seeded anew,
+    whatever its parent has drawn."""
     told: set[str] = set()
-    for _, event in streams.all("seed"):
-        if event.data.get("drawn") and (line := _late(event)) not in told:
+    kinds = {name: {event.kind for event in streams.events(name)} for name in streams.names()}
+    for name, event in streams.all("seed"):
+        is_late = event.data.get("drawn") and "ask" not in kinds[name]
+        if is_late and (line := _late(event)) not in told:
             told.add(line)
             yield line
     for name in streams.names():
-        kinds = {event.kind for event in streams.events(name)}
-        if not kinds & {"end", "ask"}:
+        if not kinds[name] & {"end", "ask"}:
             yield f"{name} was cut off: it is compared up to its last whole step"
 
 

@@ -62,13 +62,21 @@ def paths(lines: Lines) -> list[Path]:
 
 def joined(outcome: Outcome, result: Result, lines: Lines, root: Path) -> Outcome:
     """The outcome, its causes with the findings that predicted them, and the findings with what the runs say."""
+    findings = _of_this_program(result, lines)
     causes = tuple(
-        replace(cause, predicted_by=tuple(_told(f) for f in result.findings if _predicts(f, cause, result.root, root)))
+        replace(cause, predicted_by=tuple(_told(f) for f in findings if _predicts(f, cause, result.root, root)))
         for cause in outcome.causes
     )
     observed = {(p.code, p.place) for cause in causes for p in cause.predicted_by}
-    seen = tuple(_seen(finding, observed, lines, result.root) for finding in result.findings)
+    seen = tuple(_seen(finding, observed, lines, result.root) for finding in findings)
     return replace(outcome, causes=causes, findings=seen)
+
+
+def _of_this_program(result: Result, lines: Lines) -> list[Finding]:
+    """The findings but for those in other programs of the project, which share files with this one."""
+    ran = set(paths(lines))
+    places = ((finding, result.root / finding.location.path) for finding in result.findings)
+    return [finding for finding, path in places if path in ran or path.suffix not in (".py", ".ipynb")]
 
 
 def _told(finding: Finding) -> Predicted:

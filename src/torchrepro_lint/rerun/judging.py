@@ -208,7 +208,9 @@ def _unseeded(pair: Pair, parting: Parting, generator: str, plain: Cause) -> Sus
         return Suspect(seeded, generator, numbers, is_recorded=True)
     first = next((a for a, b in zip(*draws, strict=False) if a.data["state"] != b.data["state"]), None)
     if first is not None:
-        cause = replace(cause, place=first.place, frames=first.frames, operation=first.data["call"])
+        inherited = first in _inherited(pair[0], parting)
+        process = parent(parting.process) if inherited else parting.process
+        cause = replace(cause, place=first.place, frames=first.frames, operation=first.data["call"], process=process)
     what = cause.operation or "a library"
     seen = first is not None or parting.what is What.STATE
     return Suspect(replace(cause, detail=f"never seeded before {what} draws from it"), generator, is_recorded=seen)
@@ -227,8 +229,26 @@ def _drawn_from(pair: Pair, parting: Parting) -> list[str]:
 
 
 def _draws(pair: Pair, parting: Parting) -> list[list[Event]]:
-    """What each run has told of generators up to the parting."""
-    return [[event for event in events if event.kind in ("draw", "seed")] for events in before(pair, parting)]
+    """What each run has told of generators up to the parting, first what a process may have from its parent."""
+    own = before(pair, parting)
+    return [
+        [*_inherited(streams, parting), *(event for event in events if event.kind in ("draw", "seed"))]
+        for streams, events in zip(pair, own, strict=True)
+    ]
+
+
+def _inherited(streams: Streams, parting: Parting) -> list[Event]:
+    """What the parent has told up to the same step: what it draws lies in the memory that a worker begins with."""
+    above = parent(parting.process)
+    if above not in streams.names():
+        return []
+    events = streams.events(above)
+    return [event for event in events if event.kind in ("draw", "seed") and event.step <= parting.step]
+
+
+def parent(process: str) -> str:
+    """The process that started another one: `main` of `main.mp-1`."""
+    return process.rpartition(".")[0]
 
 
 def _states(streams: Streams, parting: Parting) -> Iterator[dict[str, str]]:

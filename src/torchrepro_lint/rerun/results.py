@@ -65,7 +65,8 @@ class Predicted:
 class Cause:
     """One thing that made the runs part. `source` says which outside source it is: hash, listing, time, entropy.
 
-    `shown_by` is the pin under which the runs agree here, which makes the cause more than a suspicion.
+    `shown_by` is the pin under which the runs agree here, which makes the cause more than a suspicion. One is `idle` if
+    the runs agree in all that is compared though it alone is left as it is: weights that are drawn, and then loaded.
     """
 
     kind: Kind
@@ -79,6 +80,7 @@ class Cause:
     source: str | None = None
     detail: str = ""
     shown_by: str | None = None
+    idle: bool = False
     deterministic: str | None = None  # what deterministic algorithms make of it
     inputs: tuple[Given, ...] = ()
     extents: tuple[Extent, ...] = ()

@@ -129,6 +129,11 @@ class _Arm:
             "deterministic": self.deterministic,
         }
 
+    def pinning(self, pins: Sequence[str]) -> _Arm:
+        """The arm with these pins of its own."""
+        reseed = {name: numbers for name, numbers in self.reseed.items() if name in pins}
+        return replace(self, pins=tuple(pins), reseed=reseed)
+
     def without(self, suspect: Suspect) -> _Arm:
         """The arm in which a suspect can have no effect."""
         assert suspect.pin is not None
@@ -255,7 +260,28 @@ def _explained(session: Session, outcome: Outcome) -> Outcome:
             notes.append("what lies behind the last cause was not looked at: it cannot be pinned")
             break
         arm, pair, found = following
+    if not found:
+        causes = _weighed(session, arm, causes)
     return replace(outcome, causes=tuple(causes), notes=tuple(notes))
+
+
+def _weighed(session: Session, arm: _Arm, causes: list[Cause]) -> list[Cause]:
+    """The causes, of which those are idle without whose pin alone the runs agree, if others are not."""
+    pins = [pin for pin in arm.pins if pin not in session.plan.pins]
+    if len(pins) < 2 or session.plan.pairs > 1:  # what seldom differs agrees by chance
+        return causes
+    idle = {pin for pin in pins if _agree(session, arm.pinning([p for p in arm.pins if p != pin]), pin)}
+    return [replace(c, idle=c.shown_by in idle) for c in causes] if len(idle) < len(pins) else causes
+
+
+def _agree(session: Session, arm: _Arm, freed: str) -> bool:
+    """Whether plain runs agree with one pin taken away."""
+    why = f"with all pinned but {freed}"
+    try:
+        one, other = (streams_of(session.run("plain", why, **arm.settings)) for _ in range(2))
+    except ProgramFailed:
+        return False
+    return not partings(one, other)
 
 
 _Following = tuple[_Arm, Pair, list[Parting]]

@@ -17,6 +17,7 @@ from torchrepro_lint.rng.fresh_weights import is_built_fresh
 from torchrepro_lint.rng.library_objects import LibraryObject
 
 _LOADER = "torch.utils.data.DataLoader"
+_OWN_SEEDS = frozenset({"seed", "random_state"})  # arguments with which a call draws from a generator of its own
 _BUILT: Mapping[str, Any] = {"family": "torch", "kind": "init"}  # a model of transformers
 TAKEN = {
     "torch.get_rng_state": "torch",
@@ -37,7 +38,8 @@ PUT = {
 
 class Draw(NamedTuple):
     """A call that draws from the global generator of `family`; for `kind` see the catalogue. One that is `deferred`
-    only makes an object, which draws when it is used."""
+    only makes an object, which draws when it is used. Given the argument `seed`, the call draws from a generator of
+    its own."""
 
     family: str
     kind: str
@@ -45,6 +47,7 @@ class Draw(NamedTuple):
     scope: Scope
     what: str
     deferred: bool = False
+    seed: str = ""
 
 
 class Seeder(NamedTuple):
@@ -90,7 +93,8 @@ def draw_of(program: Program, name: str | None, call: ast.Call, scope: Scope) ->
     kind = _kind(row, site)
     if kind is None:
         return None
-    return Draw(row["family"], kind, call, scope, site.written, bool(row.get("deferred")))
+    seed = next((a for a in row.get("unless", ()) if a in _OWN_SEEDS), "")
+    return Draw(row["family"], kind, call, scope, site.written, bool(row.get("deferred")), seed)
 
 
 def may_draw(name: str | None, written: str) -> bool:

@@ -22,17 +22,21 @@ from torchrepro_lint.index import Scope
 _SEEDS = re.compile(r"seed|np_random", re.IGNORECASE)
 _REGISTERS = re.compile(rb"\bregistration\s+import\b|\b(?:gym|gymnasium)\.(?:envs\.)?register\(")
 _SPACES = ("action_space", "single_action_space")
-_LOOKED_AT = frozenset({"builtins.isinstance", "builtins.print", "builtins.type", "builtins.len", "builtins.hasattr"})
+_LOOKED_AT = frozenset(
+    f"builtins.{name}" for name in ("isinstance", "print", "type", "len", "hasattr", "str", "repr", "format", "id")
+)
 
 
 @dataclass(frozen=True, slots=True)
 class Unseeded:
     """The first place that draws from a generator which is never given a seed: a reset of the environment, the
-    sampling of actions, or both; and the calls that give the environment a seed, where only its space has none."""
+    sampling of actions, or both; the calls that give the environment a seed, where only its space has none; and the
+    calls of `step`, where no wrapper may change what that gives."""
 
     reset: Site | None
     sampled: Site | None
     seeds: tuple[Site, ...] = ()
+    steps: tuple[Site, ...] = ()
 
 
 def made(module: Module) -> Iterator[Call]:
@@ -70,6 +74,15 @@ def returns_info(reset: Site) -> bool:
     return False
 
 
+def unpacked(step: Site) -> int | None:
+    """Into how many names what a step gives is unpacked: five since gym 0.26, which tells apart whether an episode has
+    ended or was cut off, and four before."""
+    match step.scope.facts.parents[step.node]:
+        case ast.Assign(targets=[ast.Tuple(elts=parts)]) if not any(isinstance(p, ast.Starred) for p in parts):
+            return len(parts)
+    return None
+
+
 def unseeded(call: Call, program: Program) -> Unseeded | None:
     """Where an environment draws though all that is done with it can be seen, and nothing of it gives it a seed."""
     search = Follow(_POLICY, program)
@@ -82,7 +95,8 @@ def unseeded(call: Call, program: Program) -> Unseeded | None:
     are_known = spaces.keys().isdisjoint(("seed", ""))
     reset = found.get("reset", [None])[0] if "seeded" not in found else None
     sampled = spaces.get("sample") if are_known else None
-    return Unseeded(reset, sampled, tuple(found.get("seeded", ()))) if reset or sampled else None
+    steps = found.get("step", ()) if "adapted" not in found else ()
+    return Unseeded(reset, sampled, tuple(found.get("seeded", ())), tuple(steps)) if reset or sampled else None
 
 
 def _judge(use: Use[None], _: Edges) -> Steps | None:
@@ -99,6 +113,8 @@ def _judge(use: Use[None], _: Edges) -> Steps | None:
         return (_found("seeded" if _gives_seed(method[1]) else "reset", method[1], use),)
     if parent.attr == "seed" and method is not None:
         return (_found("seeded", method[1], use),)
+    if parent.attr == "step" and method is not None:
+        return (_found("step", method[1], use),)
     written = method[1] if method is not None else parent  # `envs.call("seed", 1)`
     return (_found("unclear", use.node, use),) if _speaks_of_seeds(written, use.scope) else STOP
 
@@ -117,12 +133,20 @@ def _passed(use: Use[None], argument: Argument, callee: str | Scope | None, edge
     """A wrapper stands for what it is given."""
     match callee:
         case str() if callee.startswith(_wrappers()):
-            return STOP if callee.endswith(".__init__") else (use.at(argument.call),)
+            made = use.at(argument.call)
+            return STOP if callee.endswith(".__init__") else (*_adapted("Compatibility" in callee, use), made)
         case str() if callee in _LOOKED_AT:
             return STOP
         case Scope(kind="class") if _wraps(callee, edges):
-            return (ESCAPED,) if _speaks_of_seeds(callee.node, callee) else (use.at(argument.call),)
+            is_adapted = edges.program.names.class_member(callee, "step") is not None
+            made = use.at(argument.call)
+            return (ESCAPED,) if _speaks_of_seeds(callee.node, callee) else (*_adapted(is_adapted, use), made)
     return None
+
+
+def _adapted(is_adapted: bool, use: Use[None]) -> Steps:
+    """What is taken down of a wrapper that may give another interface than what it wraps has."""
+    return (_found("adapted", use.node, use),) if is_adapted else ()
 
 
 @cache

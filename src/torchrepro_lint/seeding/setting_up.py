@@ -154,7 +154,7 @@ def _calls(node: ast.AST) -> Iterator[ast.Call]:
 
 
 def _only_sets_up(call: ast.Call, scope: Scope, program: Program, depth: int) -> bool:
-    """Whether a call can neither draw nor seed, nor reads the clock, whatever it is given."""
+    """Whether a call can neither draw nor seed, whatever it is given."""
     draw = draw_of(program, program.callee(call, scope), call, scope)
     if draw is not None:
         return is_besides(draw, program)
@@ -218,7 +218,7 @@ def _function_sets_up(function: Scope, depth: int, program: Program) -> bool:
 
 
 def _is_quiet(name: str) -> bool:
-    """Whether an external function neither draws nor seeds, runs code that it is given, nor reads the clock."""
+    """Whether an external function neither draws nor seeds, nor runs code that it is given."""
     rows = catalogue.table("callables")["set_up"]
     if _is_never(name):
         return False

@@ -3,6 +3,7 @@
 from torchrepro_lint.syntax.arguments import is_within_width, kept_within_width, with_argument
 from torchrepro_lint.syntax.imports import Import, import_from, import_module, import_name
 from torchrepro_lint.syntax.paragraphs import (
+    above_heading,
     below_header,
     divides_paragraph,
     is_below_heading,
@@ -30,6 +31,7 @@ from torchrepro_lint.syntax.statements import (
 
 __all__ = [
     "Import",
+    "above_heading",
     "also_imported",
     "begins_cell",
     "below_header",

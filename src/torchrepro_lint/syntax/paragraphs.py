@@ -73,6 +73,22 @@ def is_below_heading(facts: ModuleFacts, statement: ast.stmt) -> bool:
     return len(above) == 2 and not above[0] and above[1].startswith("#") and not begins_cell(facts, line)
 
 
+def above_heading(facts: ModuleFacts, statement: ast.stmt) -> int | None:
+    """The line of the first of the comments that head a statement, which stand alone between blank lines, below others
+    of the same body and cell."""
+    body = getattr(facts.parents[statement], "body", [])
+    if statement not in body[1:] or not is_below_heading(facts, statement):
+        return None
+    line, top = (body[body.index(statement) - 1].end_lineno or 0) + 1, top_line(facts, statement)
+    if any(begins_cell(facts, n) for n in range(line, top)):
+        return None
+    while facts.source.line(line).strip():  # what is said of the statement above
+        line += 1
+    while not facts.source.line(line).strip():
+        line += 1
+    return line if line < top else None
+
+
 def below_header(facts: ModuleFacts, statement: ast.stmt) -> int | None:
     """The line below the header of a block that begins with a statement, where comments of their own, which say nothing
     of it, stand between them."""
