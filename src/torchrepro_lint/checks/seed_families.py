@@ -10,16 +10,18 @@ import sys
 from collections.abc import Iterator
 
 from torchrepro_lint import catalogue
-from torchrepro_lint.dataflow import Program
+from torchrepro_lint.dataflow import Module, Program
 from torchrepro_lint.dataflow.conditions import conditions
 from torchrepro_lint.dataflow.options import outcome
 from torchrepro_lint.dataflow.outcomes import Truth
 from torchrepro_lint.index import ModuleFacts, Scope
+from torchrepro_lint.rng import estimators
 from torchrepro_lint.rng.predicates import about_seed
 from torchrepro_lint.seeding.seeding import SEEDED, Seeding, SeedMet
-from torchrepro_lint.seeding.unfollowed import may_use_tensors, names_code, uses_tensors
+from torchrepro_lint.seeding.unfollowed import may_use_tensors, named_code, uses_tensors
 from torchrepro_lint.seeding.unseeded import Unseeded
 
+_SEEDS = frozenset({"generator", "random_state", "rng", "seed"})
 SEED_CALLS = {"python": ("random", "seed"), "numpy": ("numpy", "random.seed"), "torch": ("torch", "manual_seed")}
 
 
@@ -56,22 +58,33 @@ def _has_numpy(program: Program, seeding: Seeding) -> bool:
 def _may_draw(family: str, seeding: Seeding, found: Unseeded, program: Program) -> bool:
     """Whether anything may draw from a generator out of sight: a function that is called only by its name, a library
     that is not known for not doing so, or what the program chooses at run time."""
-    if not found.draws or not seeding.complete or names_code(seeding, program):
+    named = named_code(seeding, program)
+    if named is None or not (found.draws or named) or not seeding.complete:
         return True
-    in_sight = (*sys.stdlib_module_names, "numpy", *catalogue.table("rng")["draws_in_sight"][family])
+    rows = catalogue.table("rng")["draws_in_sight"]
+    in_sight = (*sys.stdlib_module_names, "numpy", *rows["both"], *rows[family])
     known = re.compile(rf"(?:{'|'.join(map(re.escape, in_sight))})(?:\.|$)")
     return any(
-        seeding.runs(node, facts.scope_of(node))
-        for facts in seeding.visited
-        for node in (*_old_draws(family, facts), *_reads(family, facts, known, program))
+        facts in named or seeding.runs(node, facts.scope_of(node))
+        for facts in (*seeding.visited, *named)
+        for node in (*_known_draws(family, facts, program), *_reads(family, facts, known, program))
     )
 
 
-def _old_draws(family: str, facts: ModuleFacts) -> Iterator[ast.Call]:
-    """Calls by which a known library draws from a generator in some of its versions only, or whatever it is made of."""
+def _known_draws(family: str, facts: ModuleFacts, program: Program) -> Iterator[ast.Call]:
+    """Calls by which a known library draws from a generator, some of them in some of its versions only."""
     for package, names in catalogue.table("rng")["draws_in_sight"]["unless"][family].items():
         if package in facts.packages:
-            yield from (call for name in names for call, _ in facts.calls.get(name, ()))
+            yield from (call for name in names for call, _ in facts.calls.get(name, ()) if not _is_seeded(call))
+    if family == "numpy":
+        yield from (call.node for call in estimators.unseeded(Module(facts, program)))
+
+
+def _is_seeded(call: ast.Call) -> bool:
+    """Whether a call is given a seed of its own."""
+    return any(
+        k.arg in _SEEDS and not (isinstance(k.value, ast.Constant) and k.value.value is None) for k in call.keywords
+    )
 
 
 def _reads(
@@ -81,14 +94,23 @@ def _reads(
     reads = facts.reads(facts.tree)
     module, find = {"python": "random", "numpy": "numpy.random"}[family], program.project.finder.find
     if family == "numpy":
-        yield from (n for n in reads.of_attribute("random") if ast.unparse(n.value) != "random")  # `random.random()`
+        yield from (n for n in reads.of_attribute("random") if ast.unparse(n.value) not in ("random", "torch"))
     for binding in facts.imports:
         target = binding.target
         is_own = target == module or target.startswith(f"{module}.")
         if is_own or (not known.match(target) and not find(target, binding.level, str(facts.source.path))):
             for alias in getattr(binding.node, "names", ()):
-                yield from reads.of_name(alias.asname or alias.name.partition(".")[0])
+                names = reads.of_name(alias.asname or alias.name.partition(".")[0])
+                yield from (n for n in names if is_own or not known.match(_dotted(n, target, facts)))
                 yield from [facts.statement(binding.node)] * (alias.name == "*")
+
+
+def _dotted(name: ast.Name, target: str, facts: ModuleFacts) -> str:
+    """What is read through a name that stands for `target`: `scipy.io.loadmat`."""
+    node = facts.parents.get(name)
+    while isinstance(node, ast.Attribute):
+        target, node = f"{target}.{node.attr}", facts.parents.get(node)
+    return target
 
 
 def may_be_left_out(program: Program, met: SeedMet) -> bool:

@@ -205,8 +205,18 @@ class Seeding:
         of a module, whether it stands under no guard but the program's own; nobody imports a notebook."""
         function = scope.function
         if function.kind != "module":
-            return function in self.entered or function.own_name in self.reached
+            is_called = function.own_name in self.reached and self._may_be_made(function)
+            return function in self.entered or is_called
         return scope.facts is self.entry.facts or not (scope.facts.in_guard(node) or scope.facts.source.cells)
+
+    def _may_be_made(self, function: Scope) -> bool:
+        """Whether a function is no constructor, or is that of a class which some file of the program names."""
+        owner = function.method_class if function.own_name == "__init__" else None
+        if owner is None or owner.facts.reads(owner.facts.tree).of_name(owner.own_name):
+            return True
+        naming = self.program.project.text.mentioning(owner.own_name)
+        others = {facts.source.path for facts in self.visited} - {owner.facts.source.path}
+        return naming is None or not others.isdisjoint(naming)
 
     def calls(self, *names: str) -> Iterator[CallSite]:
         """The calls of these names that may run, name by name."""
@@ -372,8 +382,10 @@ def is_in_loop(node: ast.AST, facts: ModuleFacts) -> bool:
 
 
 def _is_short(iterated: ast.expr) -> bool:
-    """Whether a loop over this has a few rounds, which is written out: `range(3)`."""
+    """Whether a loop over this has a few rounds, which is written out: `range(3)`, `(1, 2)`."""
     match iterated:
         case ast.Call(func=ast.Name(id="range"), args=[ast.Constant(value=int() as rounds)]):
             return rounds <= MAX_TRIES
+        case ast.Tuple(elts=items) | ast.List(elts=items):
+            return len(items) <= MAX_TRIES and not any(isinstance(item, ast.Starred) for item in items)
     return False

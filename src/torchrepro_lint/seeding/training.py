@@ -40,13 +40,16 @@ def _fits_its_own(seeding: Seeding, program: Program) -> bool:
 
 def _is_tried_once(seeding: Seeding, program: Program) -> bool:
     """Whether a program shows how something is done: a notebook that takes a step or two, another that does so on input
-    that it makes up, or the guard of a file with classes that does it any number of times."""
+    that it makes up, or the guard of a file with classes that does it any number of times, or makes
+    nothing of the gradients."""
     facts, trains = seeding.entry.facts, seeding.trains_repeatedly or may_train(seeding, program)
     if facts.source.cells:
         return not (trains and seeding.updates)
+    is_of_layers = seeding.entry.is_guarded and _defines_layers(facts)
     if not trains:
-        return seeding.is_made_up or seeding.is_shown or roles.is_no_training(facts.source.rel)
-    return seeding.is_made_up and seeding.entry.is_guarded and _defines_layers(facts)
+        shows = seeding.is_made_up or seeding.is_shown or (is_of_layers and not seeding.updates)
+        return shows or roles.is_no_training(facts.source.rel)
+    return seeding.is_made_up and is_of_layers
 
 
 def is_named_otherwise(facts: ModuleFacts, program: Program) -> bool:

@@ -18,10 +18,22 @@ _SETTINGS = re.compile(r"pars|opt(?:ion)?s?$|arg(?:ument)?s?$|param(?:eter)?s?$|
 def top_of_paragraph(
     facts: ModuleFacts, body: Sequence[ast.stmt], statement: ast.stmt, needed: ast.AST | None = None
 ) -> ast.stmt:
-    """The first of the assignments that stand right above a statement, below a blank line; the statement itself where
-    others stand there, the options are read, or what is `needed`. The first of a block that only names constants."""
+    """The first of the assignments that stand right above a statement, below a blank line, or a text that heads them;
+    the statement itself where others stand there, the options are read, or what is `needed`. The first of a block that
+    only names constants."""
     if statement not in body:
         return statement
+    top = _top(facts, body, statement, needed)
+    above = body[body.index(top) - 1] if top in body[2:] else None
+    return above if above is not None and is_docstring(above) and _is_heading(above) else top
+
+
+def _is_heading(text: ast.stmt) -> bool:
+    """Whether a text that stands by itself is in words, and no code that was put into quotes."""
+    return not set("=()[]") & set(ast.unparse(text))
+
+
+def _top(facts: ModuleFacts, body: Sequence[ast.stmt], statement: ast.stmt, needed: ast.AST | None) -> ast.stmt:
     index = body.index(statement)
     if needed is None and body is not facts.tree.body and all(map(_is_constant, body[:index])):
         return body[0] if isinstance(facts.parents[body[0]], ast.If) or not is_docstring(body[0]) else body[1]
@@ -92,8 +104,11 @@ def _continues(facts: ModuleFacts, above: ast.stmt, statement: ast.stmt) -> bool
 
 
 def _is_plain(statement: ast.stmt) -> bool:
-    """Whether this is an assignment that reads no options, or decides between such, or tells how far the program is."""
+    """Whether this is an assignment that reads no options, or decides between such, or tells how far the program is, or
+    that something must hold."""
     match statement:
+        case ast.Assert():
+            return True
         case ast.Expr(value=ast.Call(func=ast.Name(id="print"), args=[ast.Constant()])):
             return True
     if isinstance(statement, ast.If):

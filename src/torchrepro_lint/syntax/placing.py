@@ -26,6 +26,9 @@ _OF_ALL_IMPORTS = re.compile(  # a comment that heads them
     r"(?:imports?|packages|librar(?:y|ies)|modules|dependencies)[\W_]*",
     re.IGNORECASE,
 )
+_OF_WHAT_FOLLOWS = re.compile(
+    r"\s*#\W*(?:add|allow|append|avoid|disable|enable|ensure|fix|make|set|to|use)\b", re.IGNORECASE
+)
 # What may be between a file's imports: settings of the environment, of warnings, of paths.
 _BETWEEN = (ast.Pass, ast.Expr, ast.Assign, ast.AnnAssign, ast.AugAssign, ast.If, ast.Try, ast.Import, ast.ImportFrom)
 
@@ -167,7 +170,12 @@ def _among(facts: ModuleFacts, same: Sequence[_Import], module: str, line: str) 
     after = next((n for n in head if _key(n) > key or (mixed and plain and _key(n) == key)), None)
     if after is None and head and not _is_used_below(facts, head[-1]):
         return _below(facts, head[-1], line)
-    return _above(facts, after or same[0], line)
+    below = after or same[0]
+    above, further = (facts.source.line(below.lineno - n) if below.lineno > n else "" for n in (1, 2))
+    if _OF_WHAT_FOLLOWS.match(above) and not further.lstrip().startswith("#"):
+        at = Position(below.lineno - 1, 1)
+        return Edit(facts.source.rel, Range(at, at), line + facts.source.newline * 2)
+    return _above(facts, below, line)
 
 
 def _is_used_below(facts: ModuleFacts, node: _Import) -> bool:
