@@ -7,6 +7,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Sequence
+from pathlib import Path
 from typing import NamedTuple
 
 from torchrepro_lint.checks import seed_calls, seed_families
@@ -155,8 +156,15 @@ def switched_on(program: Program, seeding: Seeding, found: Unseeded, process: Sc
         is_enough = bool(added) or not missing or done.issuperset(found.draws)
         number = str(usual_seed(option.facts, program) or int(_wants_more_than_none(last)))
         edits = (*with_default(option, number, program), *added)
-        return Fix(edits, warns(last) or is_for_something_else(last, program)) if is_enough else None
+        is_doubtful = warns(last) or is_for_something_else(last, program) or _is_of_commands(option, program)
+        return Fix(edits, is_doubtful) if is_enough else None
     return None
+
+
+def _is_of_commands(option: Declaration, program: Program) -> bool:
+    """Whether the project installs commands that take an option: what it is by default, their users are told."""
+    commands = map(Path, program.project.console_scripts)
+    return any(option.facts.source.path in {path, *program.project.reachable(path)} for path in commands)
 
 
 def _wants_more_than_none(met: SeedMet) -> bool:

@@ -40,16 +40,21 @@ def _fits_its_own(seeding: Seeding, program: Program) -> bool:
 
 def _is_tried_once(seeding: Seeding, program: Program) -> bool:
     """Whether a program shows how something is done: a notebook that takes a step or two, another that does so on input
-    that it makes up, or the guard of a file with classes that does it any number of times, or makes
-    nothing of the gradients."""
+    that it makes up, or the guard of a file with classes that does it any number of times."""
     facts, trains = seeding.entry.facts, seeding.trains_repeatedly or may_train(seeding, program)
     if facts.source.cells:
         return not (trains and seeding.updates)
-    is_of_layers = seeding.entry.is_guarded and _defines_layers(facts)
     if not trains:
-        shows = seeding.is_made_up or seeding.is_shown or (is_of_layers and not seeding.updates)
-        return shows or roles.is_no_training(facts.source.rel)
-    return seeding.is_made_up and is_of_layers
+        is_named = roles.is_no_training(facts.source.rel)
+        return seeding.is_made_up or seeding.is_shown or _tries_layers(seeding) or is_named
+    return seeding.is_made_up and seeding.entry.is_guarded and _defines_layers(facts)
+
+
+def _tries_layers(seeding: Seeding) -> bool:
+    """Whether the guard of a file with layers makes nothing of the gradients that it computes."""
+    inside = seeding.entry.facts.scope.children.values()
+    is_of_layers = any(scope.kind == "class" and "forward" in scope.bindings for scope in inside)
+    return is_of_layers and seeding.entry.is_guarded and not seeding.updates
 
 
 def is_named_otherwise(facts: ModuleFacts, program: Program) -> bool:
