@@ -906,8 +906,8 @@ def test_the_imports_of_a_cell_stay_together(tmp_path: Path) -> None:
 
 
 def test_an_import_does_not_part_another_from_the_line_that_uses_it(tmp_path: Path) -> None:
-    text = "import matplotlib\nmatplotlib.use('Agg')\nimport skimage\n\nimport torch\n\n"
-    after = fixed(tmp_path, f"{text}torch.nn.Linear(4, 1)(skimage.data).sum().backward()\n")
+    text = "import matplotlib\nmatplotlib.use('Agg')\nimport statsmodels\n\nimport torch\n\n"
+    after = fixed(tmp_path, f"{text}torch.nn.Linear(4, 1)(statsmodels.data).sum().backward()\n")
     assert "import numpy as np\nimport matplotlib\nmatplotlib.use('Agg')\n" in after
 
 
