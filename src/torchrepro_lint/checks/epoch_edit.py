@@ -6,6 +6,7 @@ import ast
 from itertools import islice
 
 from torchrepro_lint.dataflow import Call, Program
+from torchrepro_lint.dataflow.abstract_values import Display, Unknown
 from torchrepro_lint.dataflow.conditions import PathCondition, conditions, is_dead, written
 from torchrepro_lint.index import ModuleFacts, Scope
 from torchrepro_lint.loading.epochs import EpochLoop
@@ -47,6 +48,8 @@ def _expression(program: Program, holder: Holder, loop: EpochLoop) -> str | None
     is_own = holder.owner is loop.scope.function
     if not (_bound_before(holder, loop) if is_own else _is_always_bound(holder)) or _may_be_several(holder, program):
         return None
+    if holder.chain and _may_be_items(holder, loop, program):
+        return None
     return ".".join((holder.name, *holder.chain))
 
 
@@ -67,6 +70,16 @@ def _may_be_several(holder: Holder, program: Program) -> bool:
     unpacked = [b.value.id for b in made.get(holder.name, ()) if b.path and isinstance(b.value, ast.Name)]
     is_given = any(b.kind == "parameter" for name in unpacked for b in made.get(name, ()))
     return is_given and program.callers_of(holder.owner) is None
+
+
+def _may_be_items(holder: Holder, loop: EpochLoop, program: Program) -> bool:
+    """Whether a name may hold items in place of a loader, which have no sampler: `loader = [None] * length`."""
+    read = loop.scope.facts.reads(loop.node).of_name(holder.name)
+    for origin in program.origins(read[0], loop.scope) if read else ():
+        match origin:
+            case Display() | Unknown(node=ast.BinOp() | ast.ListComp() | ast.GeneratorExp()):
+                return True
+    return False
 
 
 def _is_always_bound(holder: Holder) -> bool:
