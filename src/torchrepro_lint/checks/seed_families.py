@@ -11,16 +11,18 @@ from collections.abc import Iterator
 
 from torchrepro_lint import catalogue
 from torchrepro_lint.dataflow import Module, Program
+from torchrepro_lint.dataflow.abstract_values import Constant
 from torchrepro_lint.dataflow.conditions import conditions
 from torchrepro_lint.dataflow.options import outcome
 from torchrepro_lint.dataflow.outcomes import Truth
-from torchrepro_lint.index import ModuleFacts, Scope
+from torchrepro_lint.index import Binding, ModuleFacts, Scope
 from torchrepro_lint.rng import estimators
 from torchrepro_lint.rng.predicates import about_seed
 from torchrepro_lint.seeding.seeding import SEEDED, Seeding, SeedMet
 from torchrepro_lint.seeding.unfollowed import may_use_tensors, named_code, uses_tensors
 from torchrepro_lint.seeding.unseeded import Unseeded
 
+_MAKERS = frozenset({"gym.make", "gymnasium.make"})
 _SEEDS = frozenset({"generator", "random_state", "rng", "seed"})
 SEED_CALLS = {"python": ("random", "seed"), "numpy": ("numpy", "random.seed"), "torch": ("torch", "manual_seed")}
 
@@ -99,10 +101,38 @@ def _reads(
         target = binding.target
         is_own = target == module or target.startswith(f"{module}.")
         if is_own or (not known.match(target) and not find(target, binding.level, str(facts.source.path))):
-            for alias in getattr(binding.node, "names", ()):
-                names = reads.of_name(alias.asname or alias.name.partition(".")[0])
-                yield from (n for n in names if is_own or not known.match(_dotted(n, target, facts)))
-                yield from [facts.statement(binding.node)] * (alias.name == "*")
+            for name in _bound_names(binding):
+                names = reads.of_name(name)
+                yield from (n for n in names if is_own or not _is_known(n, target, known, facts, program))
+    for star in facts.star_imports:
+        is_known = known.match(star.target) or find(star.target, star.level, str(facts.source.path))
+        has_all = star.target == module or (family == "numpy" and star.target.rpartition(".")[2] == "pylab")
+        if has_all or not is_known:
+            yield facts.statement(star.node)
+
+
+def _bound_names(binding: Binding) -> Iterator[str]:
+    """The names that an import binds for what it stands for: `import os, random` has two."""
+    for alias in getattr(binding.node, "names", ()):
+        if binding.target in (alias.name, alias.name.partition(".")[0]) or binding.target.endswith(f".{alias.name}"):
+            yield alias.asname or alias.name.partition(".")[0]
+
+
+def _is_known(name: ast.Name, target: str, known: re.Pattern[str], facts: ModuleFacts, program: Program) -> bool:
+    """Whether what is read through a name that stands for `target` draws nothing: `scipy.io.loadmat`, or what makes an
+    environment with a generator of its own."""
+    dotted = _dotted(name, target, facts)
+    return known.match(dotted) is not None or (dotted in _MAKERS and _makes_known(name, facts, program))
+
+
+def _makes_known(name: ast.Name, facts: ModuleFacts, program: Program) -> bool:
+    node = facts.parents.get(name) if isinstance(facts.parents.get(name), ast.Attribute) else name
+    call = facts.parents.get(node) if node is not None else None
+    if not isinstance(call, ast.Call) or not call.args:
+        return False
+    ids = re.compile(rf"(?:{'|'.join(catalogue.table('rng')['draws_in_sight']['environments'])})-v\d+")
+    made = program.origins(call.args[0], facts.scope_of(call))
+    return bool(made) and all(isinstance(o, Constant) and ids.fullmatch(str(o.value)) for o in made)
 
 
 def _dotted(name: ast.Name, target: str, facts: ModuleFacts) -> str:

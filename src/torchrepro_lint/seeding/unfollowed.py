@@ -186,18 +186,22 @@ def names_code(seeding: Seeding, program: Program) -> bool:
 
 def named_code(seeding: Seeding, program: Program) -> list[ModuleFacts] | None:
     """The files of the project that a program may import by such names, where each begins with a package of the
-    project: `import_module(f"models.{name}")`; None where it may be anything."""
-    parts = [_package_of(call) for call in _naming(seeding, program)]
-    files = {path for word in _OF_INTEREST for path in program.project.text.mentioning(word) or ()}
-    found = [[path for path in sorted(files) if part and f"/{part}/" in f"/{path.as_posix()}"] for part in parts]
-    return list(program.loaded(path for paths in found for path in paths)) if all(found) else None
+    project: `import_module(f"models.{name}")`; of what gin makes, those that mark something for it. None where it may
+    be anything."""
+    text, names = program.project.text, list(_naming(seeding, program))
+    marked = sorted(text.mentioning("gin") or ()) if any(name.startswith("gin.") for _, name in names) else []
+    files = sorted({path for word in _OF_INTEREST for path in text.mentioning(word) or ()})
+    parts = [_package_of(call) for call, name in names if not name.startswith("gin.")]
+    found = [[path for path in files if part and f"/{part}/" in f"/{path.as_posix()}"] for part in parts]
+    return list(program.loaded((*marked, *(path for paths in found for path in paths)))) if all(found) else None
 
 
-def _naming(seeding: Seeding, program: Program) -> Iterator[ast.Call]:
+def _naming(seeding: Seeding, program: Program) -> Iterator[tuple[ast.Call, str]]:
     chosen = catalogue.names("callables", "chosen")
     for call, scope in seeding.calls(*catalogue.last_parts(chosen)):
-        if program.callee(call, scope) in chosen and not _is_written_out(call):
-            yield call
+        name = program.callee(call, scope)
+        if name in chosen and not _is_written_out(call):
+            yield call, str(name)
 
 
 def _package_of(call: ast.Call) -> str:

@@ -5,6 +5,7 @@ from torchrepro_lint.syntax.imports import Import, import_from, import_module, i
 from torchrepro_lint.syntax.paragraphs import (
     below_header,
     divides_paragraph,
+    is_below_check,
     is_below_heading,
     is_below_import,
     joins_others,
@@ -42,6 +43,7 @@ __all__ = [
     "insert_at",
     "insert_before",
     "insert_first",
+    "is_below_check",
     "is_below_heading",
     "is_below_import",
     "is_docstring",

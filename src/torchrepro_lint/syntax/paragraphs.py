@@ -74,7 +74,10 @@ def _gives_settings(statement: ast.stmt) -> bool:
 
 
 def reads_options(statement: ast.stmt) -> bool:
-    """Whether a statement calls what parses, by its name."""
+    """Whether a statement calls what parses, by its name, or names what it calls `args`."""
+    match statement:
+        case ast.Assign(targets=[ast.Name(id="args" | "opt" | "opts" | "options")], value=ast.Call(args=[])):
+            return True
     return any("pars" in last_name(call.func).lower() for call in calls_in(statement))
 
 
@@ -144,6 +147,13 @@ def joins_others(facts: ModuleFacts, statement: ast.stmt) -> bool:
     is_first = not body or body[0] is statement
     is_below_others = not is_first and not begins_cell(facts, top)
     return top < statement.lineno and is_below_others and bool(facts.source.line(top - 1).strip())
+
+
+def is_below_check(facts: ModuleFacts, statement: ast.stmt) -> bool:
+    """Whether a statement stands right below a test, or one that something must hold."""
+    body = getattr(facts.parents[statement], "body", [])
+    above = body[body.index(statement) - 1] if statement in body[1:] else None
+    return isinstance(above, ast.Assert | ast.If) and _continues(facts, above, statement)
 
 
 def is_below_import(facts: ModuleFacts, statement: ast.stmt) -> bool:
