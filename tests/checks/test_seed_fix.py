@@ -929,6 +929,17 @@ def test_no_cell_begins_with_a_blank_line(tmp_path: Path) -> None:
     assert second == f"random.seed(0)\ntorch.manual_seed(0)\n\n{work}"
 
 
+def test_no_import_goes_into_a_cell_of_which_a_module_is_made(tmp_path: Path) -> None:
+    exported = "#|export\nimport os\nimport sys\nimport torch\nfrom company import data"
+    work = "net = torch.nn.Linear(4, 1)\noptimizer = torch.optim.SGD(net.parameters())\n"
+    work += "for x in data:\n    net(x).sum().backward()\n    optimizer.step()"
+    asked = request(tmp_path, "")
+    book = notebook(tmp_path, "train.ipynb", exported, "import tqdm", work)
+    fix(asked, unsafe=False, write=True)
+    cells = ["".join(cell["source"]) for cell in json.loads(book.read_text())["cells"]]
+    assert cells == [exported, "import random\n\nimport tqdm", f"random.seed(0)\ntorch.manual_seed(0)\n\n{work}"]
+
+
 def test_arrays_and_plots_are_not_where_a_notebook_begins(tmp_path: Path) -> None:
     shown = "x = np.linspace(0, 1, 9)\nplt.plot(x, np.sin(x))\nplt.show()"
     work = "net = torch.nn.Linear(4, 1)\noptimizer = torch.optim.SGD(net.parameters())\n"
@@ -954,3 +965,14 @@ def test_the_function_random_is_no_module_of_numpy(tmp_path: Path) -> None:
     text = "import random\n\nimport numpy as np\nimport torch\n\nx = torch.as_tensor(np.ones(4) * random.random())\n"
     work = "torch.nn.Linear(4, 1)(x).sum().backward()\n"
     assert "\nrandom.seed(0)\ntorch.manual_seed(0)\n" in fixed(tmp_path, text + work)
+
+
+def test_the_seed_of_a_data_set_is_not_the_program_s(tmp_path: Path) -> None:
+    data = "import numpy as np\n\n\nclass Numbers:\n    def __init__(self, seed):\n        np.random.seed(seed)\n\n"
+    data += "    def batches(self):\n        return [np.random.rand(2, 4)]\n"
+    work = "import random\n\nimport torch\nfrom data import Numbers\n\n\nif __name__ == '__main__':\n"
+    work += "    numbers = Numbers(3)\n    rate = random.random()\n    model = torch.nn.Linear(4, 1)\n"
+    work += "    for x in numbers.batches():\n        (model(torch.as_tensor(x)) * rate).sum().backward()\n"
+    (tmp_path / "data.py").write_text(data)
+    fixed(tmp_path, work)
+    assert (tmp_path / "data.py").read_text() == data

@@ -37,7 +37,9 @@ def beside(program: Program, seeding: Seeding, found: Unseeded) -> Fix | None:
     for met in seeding.met:
         function = met.scope.function
         is_near = (
-            met.scope.facts is seeding.entry.facts or _SEEDS.search(function.name) or seed_calls.leads(function, found)
+            met.scope.facts is seeding.entry.facts
+            or (function.own_name != "__init__" and _SEEDS.search(function.name))
+            or seed_calls.leads(function, found)
         )
         is_sure = met.process is None and met.sure and met.level == SEEDED and met.number < first
         is_sure = is_sure and not seed_families.may_be_left_out(program, met)

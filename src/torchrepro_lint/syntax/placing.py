@@ -26,6 +26,7 @@ _OF_ALL_IMPORTS = re.compile(  # a comment that heads them
     r"(?:imports?|packages|librar(?:y|ies)|modules|dependencies)[\W_]*",
     re.IGNORECASE,
 )
+_EXPORTS = re.compile(r"#\s*\|?\s*exports?\b")  # the first line of a cell: nbdev.fast.ai/explanations/directives.html
 _OF_WHAT_FOLLOWS = re.compile(
     r"\s*#\W*(?:add|allow|append|avoid|disable|enable|ensure|fix|make|set|to|use)\b", re.IGNORECASE
 )
@@ -118,8 +119,11 @@ def _groups(facts: ModuleFacts, statements: Sequence[ast.stmt]) -> list[list[_Im
 
 
 def _in_one_cell(facts: ModuleFacts, groups: list[list[_Import]], at: ast.AST | None) -> list[list[_Import]]:
-    """Those in the cell with most of them, of several that of `at`, else the first; all of them in a script."""
+    """Those in the cell with most of them, of several that of `at`, else the first; all of them in a script. What nbdev
+    makes a module of is for that."""
     tops = [first for first, _ in facts.source.cells]
+    exported = {n for n, first in enumerate(tops, 1) if _EXPORTS.match(facts.source.line(first))}
+    groups = [g for g in groups if bisect_right(tops, g[0].lineno) not in exported] or groups
     cells = [bisect_right(tops, group[0].lineno) for group in groups]
     own = bisect_right(tops, getattr(at, "lineno", 0))
     sizes = Counter(dict.fromkeys(sorted(cells, key=lambda cell: (cell != own, cell)), 0))
