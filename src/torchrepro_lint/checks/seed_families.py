@@ -65,7 +65,8 @@ def _may_draw(family: str, seeding: Seeding, found: Unseeded, program: Program) 
         return True
     rows = catalogue.table("rng")["draws_in_sight"]
     in_sight = (*sys.stdlib_module_names, "numpy", *rows["both"], *rows[family])
-    known = re.compile(rf"(?:{'|'.join(map(re.escape, in_sight))})(?:\.|$)")
+    names = (r"\w*".join(map(re.escape, name.split("*"))) for name in in_sight)
+    known = re.compile(rf"(?:{'|'.join(names)})(?:\.|$)")
     return any(
         facts in named or seeding.runs(node, facts.scope_of(node))
         for facts in (*seeding.visited, *named)
