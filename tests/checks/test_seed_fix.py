@@ -269,7 +269,7 @@ PLACES = {
         "    parser.add_argument('--workers', type=int, default=mp.cpu_count() - 1)\n"
         "    parser.add_argument('--port', type=int, default=random.randint(0, 9))\n    args = parser.parse_args()\n"
         "    torch.nn.Linear(4, 1)(d).sum().backward()\n",
-        "    args = parser.parse_args()\n    random.seed(0)\n    torch.manual_seed(0)\n",
+        "    args = parser.parse_args()\n    torch.manual_seed(0)\n",
     ),
     "below the text of a gallery": (
         "import torch\n\n# %%\n# The model\n# ---------\n# We make a model.\nmodel = torch.nn.Linear(4, 1)\n"

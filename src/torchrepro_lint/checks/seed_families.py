@@ -17,7 +17,9 @@ from torchrepro_lint.dataflow.options import outcome
 from torchrepro_lint.dataflow.outcomes import Truth
 from torchrepro_lint.index import Binding, ModuleFacts, Scope
 from torchrepro_lint.rng import estimators
+from torchrepro_lint.rng.draws import draw_of
 from torchrepro_lint.rng.predicates import about_seed
+from torchrepro_lint.seeding.discarded import is_besides
 from torchrepro_lint.seeding.seeding import SEEDED, Seeding, SeedMet
 from torchrepro_lint.seeding.unfollowed import may_use_tensors, named_code, uses_tensors
 from torchrepro_lint.seeding.unseeded import Unseeded
@@ -104,7 +106,7 @@ def _reads(
         if is_own or (not known.match(target) and not find(target, binding.level, str(facts.source.path))):
             for name in _bound_names(binding):
                 names = reads.of_name(name)
-                yield from (n for n in names if is_own or not _is_known(n, target, known, facts, program))
+                yield from (n for n in names if not _is_known(n, target, known, facts, program))
     for star in facts.star_imports:
         is_known = known.match(star.target) or find(star.target, star.level, str(facts.source.path))
         has_all = star.target == module or (family == "numpy" and star.target.rpartition(".")[2] == "pylab")
@@ -120,10 +122,22 @@ def _bound_names(binding: Binding) -> Iterator[str]:
 
 
 def _is_known(name: ast.Name, target: str, known: re.Pattern[str], facts: ModuleFacts, program: Program) -> bool:
-    """Whether what is read through a name that stands for `target` draws nothing: `scipy.io.loadmat`, or what makes an
-    environment with a generator of its own."""
+    """Whether what is read through a name that stands for `target` draws nothing, as `scipy.io.loadmat`, what makes an
+    environment with a generator of its own, or for a name of the run."""
     dotted = _dotted(name, target, facts)
-    return known.match(dotted) is not None or (dotted in _MAKERS and _makes_known(name, facts, program))
+    if dotted.startswith("random."):
+        return _is_besides(name, facts, program)
+    is_known = dotted != "random" and known.match(dotted) is not None
+    return is_known or (dotted in _MAKERS and _makes_known(name, facts, program))
+
+
+def _is_besides(name: ast.Name, facts: ModuleFacts, program: Program) -> bool:
+    call = next((n for n in facts.ancestors(name) if not isinstance(n, ast.Attribute)), None)
+    if not isinstance(call, ast.Call):
+        return False
+    scope = facts.scope_of(call)
+    draw = draw_of(program, program.callee(call, scope), call, scope)
+    return draw is not None and is_besides(draw, program)
 
 
 def _makes_known(name: ast.Name, facts: ModuleFacts, program: Program) -> bool:

@@ -257,7 +257,7 @@ class Seeding:
         program."""
         if not self.entry.is_guarded:
             return False
-        if self._measures_time:
+        if self.measures_time:
             return True
         if not (self.in_package or self._is_of_layers) or self._is_earnest:
             return False
@@ -290,7 +290,7 @@ class Seeding:
         return not is_program and any("forward" in owner.bindings for owner in classes)
 
     @property
-    def _measures_time(self) -> bool:
+    def measures_time(self) -> bool:
         """Whether the program reads the clock around what it does with made-up input, and is called or described after
         that, or makes nothing of the gradients."""
         if self.reached & ((_EARNEST | _TRAINERS) - _OF_MEASURING) or not self.reached & _CLOCKS:

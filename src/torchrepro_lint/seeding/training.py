@@ -24,7 +24,7 @@ def is_for_training(seeding: Seeding, program: Program) -> bool:
     Nor is it clear of a module that others import, and that trains under its own guard to show what it can do."""
     if not (seeding.trains or may_train(seeding, program)) or is_tried_out(seeding.entry.facts, program.project):
         return False
-    if _is_tried_once(seeding, program) or is_named_otherwise(seeding.entry.facts, program):
+    if seeding.measures_time or _is_tried_once(seeding, program) or is_named_otherwise(seeding.entry.facts, program):
         return False
     if not may_use_tensors(seeding, program) and _fits_its_own(seeding, program):
         return False
