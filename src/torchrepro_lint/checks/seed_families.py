@@ -96,22 +96,27 @@ def _reads(
     family: str, facts: ModuleFacts, known: re.Pattern[str], program: Program
 ) -> Iterator[ast.Name | ast.Attribute | ast.stmt]:
     """Where a file reads the module of a generator, or a library that is no file of the project, nor `known`."""
-    reads = facts.reads(facts.tree)
-    module, find = {"python": "random", "numpy": "numpy.random"}[family], program.project.finder.find
+    reads, module = facts.reads(facts.tree), {"python": "random", "numpy": "numpy.random"}[family]
     if family == "numpy":
         yield from (n for n in reads.of_attribute("random") if ast.unparse(n.value) not in ("random", "torch"))
     for binding in facts.imports:
         target = binding.target
         is_own = target == module or target.startswith(f"{module}.")
-        if is_own or (not known.match(target) and not find(target, binding.level, str(facts.source.path))):
+        if is_own or not (known.match(target) or _is_file(binding, facts, program)):
             for name in _bound_names(binding):
                 names = reads.of_name(name)
                 yield from (n for n in names if not _is_known(n, target, known, facts, program))
     for star in facts.star_imports:
-        is_known = known.match(star.target) or find(star.target, star.level, str(facts.source.path))
+        is_known = known.match(star.target) or _is_file(star, facts, program)
         has_all = star.target == module or (family == "numpy" and star.target.rpartition(".")[2] == "pylab")
         if has_all or not is_known:
             yield facts.statement(star.node)
+
+
+def _is_file(binding: Binding, facts: ModuleFacts, program: Program) -> bool:
+    """Whether an import is of a Python file of the project; an extension module, in a package of its, is none."""
+    found = program.project.finder.find(binding.target, binding.level, str(facts.source.path))
+    return found is not None and "." not in found[1]
 
 
 def _bound_names(binding: Binding) -> Iterator[str]:

@@ -17,7 +17,7 @@ from torchrepro_lint.project import roles
 _SHOWS = frozenset({
     "print", "len", "size", "type", "format", "str", "range", "enumerate", "shape", "dim", "item", "numpy", "tolist",
     "figure", "subplot", "subplots", "imshow", "plot", "set_data", "title", "axis", "show", "pause", "make_grid",
-    "squeeze", "permute",
+    "squeeze", "permute", "zip",
 })  # fmt: skip
 
 _EVALUATION = re.compile(
