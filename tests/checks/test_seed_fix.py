@@ -269,7 +269,7 @@ PLACES = {
         "    parser.add_argument('--workers', type=int, default=mp.cpu_count() - 1)\n"
         "    parser.add_argument('--port', type=int, default=random.randint(0, 9))\n    args = parser.parse_args()\n"
         "    torch.nn.Linear(4, 1)(d).sum().backward()\n",
-        "    args = parser.parse_args()\n    random.seed(0)\n    torch.manual_seed(0)\n",
+        "    args = parser.parse_args()\n    torch.manual_seed(0)\n",
     ),
     "below the text of a gallery": (
         "import torch\n\n# %%\n# The model\n# ---------\n# We make a model.\nmodel = torch.nn.Linear(4, 1)\n"
@@ -906,8 +906,8 @@ def test_the_imports_of_a_cell_stay_together(tmp_path: Path) -> None:
 
 
 def test_an_import_does_not_part_another_from_the_line_that_uses_it(tmp_path: Path) -> None:
-    text = "import matplotlib\nmatplotlib.use('Agg')\nimport skimage\n\nimport torch\n\n"
-    after = fixed(tmp_path, f"{text}torch.nn.Linear(4, 1)(skimage.data).sum().backward()\n")
+    text = "import matplotlib\nmatplotlib.use('Agg')\nimport statsmodels\n\nimport torch\n\n"
+    after = fixed(tmp_path, f"{text}torch.nn.Linear(4, 1)(statsmodels.data).sum().backward()\n")
     assert "import numpy as np\nimport matplotlib\nmatplotlib.use('Agg')\n" in after
 
 
@@ -927,6 +927,17 @@ def test_no_cell_begins_with_a_blank_line(tmp_path: Path) -> None:
     fix(asked, unsafe=False, write=True)
     second = "".join(json.loads(book.read_text())["cells"][1]["source"])
     assert second == f"random.seed(0)\ntorch.manual_seed(0)\n\n{work}"
+
+
+def test_no_import_goes_into_a_cell_of_which_a_module_is_made(tmp_path: Path) -> None:
+    exported = "#|export\nimport os\nimport sys\nimport torch\nfrom company import data"
+    work = "net = torch.nn.Linear(4, 1)\noptimizer = torch.optim.SGD(net.parameters())\n"
+    work += "for x in data:\n    net(x).sum().backward()\n    optimizer.step()"
+    asked = request(tmp_path, "")
+    book = notebook(tmp_path, "train.ipynb", exported, "import tqdm", work)
+    fix(asked, unsafe=False, write=True)
+    cells = ["".join(cell["source"]) for cell in json.loads(book.read_text())["cells"]]
+    assert cells == [exported, "import random\n\nimport tqdm", f"random.seed(0)\ntorch.manual_seed(0)\n\n{work}"]
 
 
 def test_arrays_and_plots_are_not_where_a_notebook_begins(tmp_path: Path) -> None:
@@ -954,3 +965,14 @@ def test_the_function_random_is_no_module_of_numpy(tmp_path: Path) -> None:
     text = "import random\n\nimport numpy as np\nimport torch\n\nx = torch.as_tensor(np.ones(4) * random.random())\n"
     work = "torch.nn.Linear(4, 1)(x).sum().backward()\n"
     assert "\nrandom.seed(0)\ntorch.manual_seed(0)\n" in fixed(tmp_path, text + work)
+
+
+def test_the_seed_of_a_data_set_is_not_the_program_s(tmp_path: Path) -> None:
+    data = "import numpy as np\n\n\nclass Numbers:\n    def __init__(self, seed):\n        np.random.seed(seed)\n\n"
+    data += "    def batches(self):\n        return [np.random.rand(2, 4)]\n"
+    work = "import random\n\nimport torch\nfrom data import Numbers\n\n\nif __name__ == '__main__':\n"
+    work += "    numbers = Numbers(3)\n    rate = random.random()\n    model = torch.nn.Linear(4, 1)\n"
+    work += "    for x in numbers.batches():\n        (model(torch.as_tensor(x)) * rate).sum().backward()\n"
+    (tmp_path / "data.py").write_text(data)
+    fixed(tmp_path, work)
+    assert (tmp_path / "data.py").read_text() == data

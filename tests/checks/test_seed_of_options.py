@@ -340,6 +340,33 @@ def test_a_function_that_is_a_command_is_seeded_in_it(tmp_path: Path) -> None:
     assert "def run():\n    torch.manual_seed(0)\n" in (tmp_path / "train.py").read_text()
 
 
+def test_the_default_of_an_option_that_the_program_draws_stays(tmp_path: Path) -> None:
+    """It may be written down with the other options."""
+    config = "def add_options(parser):\n    parser.add_argument('--seed', type=int, default=None)\n    return parser\n"
+    head = "import argparse\nimport random\n\nimport torch\nfrom config import add_options\n\n\ndef main():\n"
+    parse = "    args = add_options(argparse.ArgumentParser()).parse_args()\n"
+    drawn = "    if args.seed is None:\n        args.seed = random.randint(0, 2**31)\n"
+    (tmp_path / "config.py").write_text(config)
+    text = head + parse + drawn + "    random.seed(args.seed)\n    torch.manual_seed(args.seed)\n" + WORK + GUARD
+    assert fixed(tmp_path, train=text) == text
+    assert (tmp_path / "config.py").read_text() == config
+
+
+def test_the_default_of_an_option_of_installed_commands_stays(tmp_path: Path) -> None:
+    option = "    parser.add_argument('--seed', type=int, default=None)\n    args = parser.parse_args()\n"
+    seeds = "    if args.seed is not None:\n        torch.manual_seed(args.seed)\n"
+    head = "import argparse\nimport torch\n\n\ndef main():\n    parser = argparse.ArgumentParser()\n"
+    (tmp_path / "train.py").write_text(head + option + seeds + WORK + GUARD)
+    resolver = SettingsResolver(cards.codes(), isolated=True, overrides={"select": ["TRP101"]})
+    request = Request((tmp_path,), resolver)
+    (tmp_path / "pyproject.toml").write_text("[project]\nname = 'a'\n[project.scripts]\na = 'train:main'\n")
+    fix(request, unsafe=False, write=True)
+    assert "default=None" in (tmp_path / "train.py").read_text()
+    (tmp_path / "pyproject.toml").write_text("[project]\nname = 'a'\n")
+    fix(request, unsafe=False, write=True)
+    assert "default=0" in (tmp_path / "train.py").read_text()
+
+
 # -- seeds that the program sets elsewhere ----------------------------------------------------------------------------
 LATER = """\
 import random

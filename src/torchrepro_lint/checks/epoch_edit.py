@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Collection, Sequence
 from itertools import islice
 
 from torchrepro_lint.dataflow import Call, Program
+from torchrepro_lint.dataflow.abstract_values import Display, Unknown
 from torchrepro_lint.dataflow.conditions import PathCondition, conditions, is_dead, written
 from torchrepro_lint.index import ModuleFacts, Scope
 from torchrepro_lint.loading.epochs import EpochLoop
@@ -30,6 +32,8 @@ def set_epoch(program: Program, call: Call, uses: SamplerUses, loop: EpochLoop) 
     if body.lineno == loop.node.lineno:
         return ()  # a loop on one line has no room for an `if`
     guard, edits = _guard(call, loop, expression)
+    if guard.startswith("isinstance(") and not _is_surely_bound(holder, loop):
+        return ()
     indent = _indent(facts, body)[len(_indent(facts, loop.node)) :]
     return insert_first(facts, loop.node, f"if {guard}:", f"{indent}{line}"), *edits
 
@@ -46,6 +50,8 @@ def _expression(program: Program, holder: Holder, loop: EpochLoop) -> str | None
         return None
     is_own = holder.owner is loop.scope.function
     if not (_bound_before(holder, loop) if is_own else _is_always_bound(holder)) or _may_be_several(holder, program):
+        return None
+    if holder.chain and _may_be_items(holder, loop, program):
         return None
     return ".".join((holder.name, *holder.chain))
 
@@ -67,6 +73,50 @@ def _may_be_several(holder: Holder, program: Program) -> bool:
     unpacked = [b.value.id for b in made.get(holder.name, ()) if b.path and isinstance(b.value, ast.Name)]
     is_given = any(b.kind == "parameter" for name in unpacked for b in made.get(name, ()))
     return is_given and program.callers_of(holder.owner) is None
+
+
+def _is_surely_bound(holder: Holder, loop: EpochLoop) -> bool:
+    """Whether a name of the function that has the loop is bound on every way to it."""
+    made = holder.owner.bindings.get(holder.name, ())
+    if holder.owner is not loop.scope.function or any(b.kind == "parameter" for b in made):
+        return True
+    nodes, facts = {b.node for b in made}, loop.scope.facts
+    inner: ast.AST = loop.node
+    for outer in facts.ancestors(loop.node):
+        for block in (getattr(outer, name, None) for name in ("body", "orelse", "finalbody")):
+            if isinstance(block, list) and inner in block and _binds(block[: block.index(inner)], nodes):
+                return True
+        inner = outer
+    return False
+
+
+def _binds(block: Sequence[ast.stmt], nodes: Collection[ast.AST]) -> bool:
+    """Whether one of these nodes is run whenever a block is."""
+    for statement in block:
+        match statement:
+            case ast.If(body=body, orelse=orelse):
+                if all(_binds(arm, nodes) or _ends(arm) for arm in (body, orelse)):
+                    return True
+            case ast.With(body=body) | ast.Try(body=body, handlers=[]):
+                if _binds(body, nodes):
+                    return True
+        if statement in nodes:
+            return True
+    return False
+
+
+def _ends(block: Sequence[ast.stmt]) -> bool:
+    return bool(block) and isinstance(block[-1], ast.Raise | ast.Return)
+
+
+def _may_be_items(holder: Holder, loop: EpochLoop, program: Program) -> bool:
+    """Whether a name may hold items in place of a loader, which have no sampler: `loader = [None] * length`."""
+    read = loop.scope.facts.reads(loop.node).of_name(holder.name)
+    for origin in program.origins(read[0], loop.scope) if read else ():
+        match origin:
+            case Display() | Unknown(node=ast.BinOp() | ast.ListComp() | ast.GeneratorExp()):
+                return True
+    return False
 
 
 def _is_always_bound(holder: Holder) -> bool:

@@ -10,16 +10,22 @@ import sys
 from collections.abc import Iterator
 
 from torchrepro_lint import catalogue
-from torchrepro_lint.dataflow import Program
+from torchrepro_lint.dataflow import Module, Program
+from torchrepro_lint.dataflow.abstract_values import Constant
 from torchrepro_lint.dataflow.conditions import conditions
 from torchrepro_lint.dataflow.options import outcome
 from torchrepro_lint.dataflow.outcomes import Truth
-from torchrepro_lint.index import ModuleFacts, Scope
+from torchrepro_lint.index import Binding, ModuleFacts, Scope
+from torchrepro_lint.rng import estimators
+from torchrepro_lint.rng.draws import draw_of
 from torchrepro_lint.rng.predicates import about_seed
+from torchrepro_lint.seeding.discarded import is_besides
 from torchrepro_lint.seeding.seeding import SEEDED, Seeding, SeedMet
-from torchrepro_lint.seeding.unfollowed import may_use_tensors, names_code, uses_tensors
+from torchrepro_lint.seeding.unfollowed import may_use_tensors, named_code, uses_tensors
 from torchrepro_lint.seeding.unseeded import Unseeded
 
+_MAKERS = frozenset({"gym.make", "gymnasium.make"})
+_SEEDS = frozenset({"generator", "random_state", "rng", "seed"})
 SEED_CALLS = {"python": ("random", "seed"), "numpy": ("numpy", "random.seed"), "torch": ("torch", "manual_seed")}
 
 
@@ -56,39 +62,105 @@ def _has_numpy(program: Program, seeding: Seeding) -> bool:
 def _may_draw(family: str, seeding: Seeding, found: Unseeded, program: Program) -> bool:
     """Whether anything may draw from a generator out of sight: a function that is called only by its name, a library
     that is not known for not doing so, or what the program chooses at run time."""
-    if not found.draws or not seeding.complete or names_code(seeding, program):
+    named = named_code(seeding, program)
+    if named is None or not (found.draws or named) or not seeding.complete:
         return True
-    in_sight = (*sys.stdlib_module_names, "numpy", *catalogue.table("rng")["draws_in_sight"][family])
-    known = re.compile(rf"(?:{'|'.join(map(re.escape, in_sight))})(?:\.|$)")
+    rows = catalogue.table("rng")["draws_in_sight"]
+    in_sight = (*sys.stdlib_module_names, "numpy", *rows["both"], *rows[family])
+    names = (r"\w*".join(map(re.escape, name.split("*"))) for name in in_sight)
+    known = re.compile(rf"(?:{'|'.join(names)})(?:\.|$)")
     return any(
-        seeding.runs(node, facts.scope_of(node))
-        for facts in seeding.visited
-        for node in (*_old_draws(family, facts), *_reads(family, facts, known, program))
+        facts in named or seeding.runs(node, facts.scope_of(node))
+        for facts in (*seeding.visited, *named)
+        for node in (*_known_draws(family, facts, program), *_reads(family, facts, known, program))
     )
 
 
-def _old_draws(family: str, facts: ModuleFacts) -> Iterator[ast.Call]:
-    """Calls by which a known library draws from a generator in some of its versions only, or whatever it is made of."""
+def _known_draws(family: str, facts: ModuleFacts, program: Program) -> Iterator[ast.Call]:
+    """Calls by which a known library draws from a generator, some of them in some of its versions only."""
     for package, names in catalogue.table("rng")["draws_in_sight"]["unless"][family].items():
         if package in facts.packages:
-            yield from (call for name in names for call, _ in facts.calls.get(name, ()))
+            yield from (call for name in names for call, _ in facts.calls.get(name, ()) if not _is_seeded(call))
+    if family == "numpy":
+        yield from (call.node for call in estimators.unseeded(Module(facts, program)))
+
+
+def _is_seeded(call: ast.Call) -> bool:
+    """Whether a call is given a seed of its own."""
+    return any(
+        k.arg in _SEEDS and not (isinstance(k.value, ast.Constant) and k.value.value is None) for k in call.keywords
+    )
 
 
 def _reads(
     family: str, facts: ModuleFacts, known: re.Pattern[str], program: Program
 ) -> Iterator[ast.Name | ast.Attribute | ast.stmt]:
     """Where a file reads the module of a generator, or a library that is no file of the project, nor `known`."""
-    reads = facts.reads(facts.tree)
-    module, find = {"python": "random", "numpy": "numpy.random"}[family], program.project.finder.find
+    reads, module = facts.reads(facts.tree), {"python": "random", "numpy": "numpy.random"}[family]
     if family == "numpy":
-        yield from (n for n in reads.of_attribute("random") if ast.unparse(n.value) != "random")  # `random.random()`
+        yield from (n for n in reads.of_attribute("random") if ast.unparse(n.value) not in ("random", "torch"))
     for binding in facts.imports:
         target = binding.target
         is_own = target == module or target.startswith(f"{module}.")
-        if is_own or (not known.match(target) and not find(target, binding.level, str(facts.source.path))):
-            for alias in getattr(binding.node, "names", ()):
-                yield from reads.of_name(alias.asname or alias.name.partition(".")[0])
-                yield from [facts.statement(binding.node)] * (alias.name == "*")
+        if is_own or not (known.match(target) or _is_file(binding, facts, program)):
+            for name in _bound_names(binding):
+                names = reads.of_name(name)
+                yield from (n for n in names if not _is_known(n, target, known, facts, program))
+    for star in facts.star_imports:
+        is_known = known.match(star.target) or _is_file(star, facts, program)
+        has_all = star.target == module or (family == "numpy" and star.target.rpartition(".")[2] == "pylab")
+        if has_all or not is_known:
+            yield facts.statement(star.node)
+
+
+def _is_file(binding: Binding, facts: ModuleFacts, program: Program) -> bool:
+    """Whether an import is of a Python file of the project; an extension module, in a package of its, is none."""
+    found = program.project.finder.find(binding.target, binding.level, str(facts.source.path))
+    return found is not None and "." not in found[1]
+
+
+def _bound_names(binding: Binding) -> Iterator[str]:
+    """The names that an import binds for what it stands for: `import os, random` has two."""
+    for alias in getattr(binding.node, "names", ()):
+        if binding.target in (alias.name, alias.name.partition(".")[0]) or binding.target.endswith(f".{alias.name}"):
+            yield alias.asname or alias.name.partition(".")[0]
+
+
+def _is_known(name: ast.Name, target: str, known: re.Pattern[str], facts: ModuleFacts, program: Program) -> bool:
+    """Whether what is read through a name that stands for `target` draws nothing, as `scipy.io.loadmat`, what makes an
+    environment with a generator of its own, or for a name of the run."""
+    dotted = _dotted(name, target, facts)
+    if dotted.startswith("random."):
+        return _is_besides(name, facts, program)
+    is_known = dotted != "random" and known.match(dotted) is not None
+    return is_known or (dotted in _MAKERS and _makes_known(name, facts, program))
+
+
+def _is_besides(name: ast.Name, facts: ModuleFacts, program: Program) -> bool:
+    call = next((n for n in facts.ancestors(name) if not isinstance(n, ast.Attribute)), None)
+    if not isinstance(call, ast.Call):
+        return False
+    scope = facts.scope_of(call)
+    draw = draw_of(program, program.callee(call, scope), call, scope)
+    return draw is not None and is_besides(draw, program)
+
+
+def _makes_known(name: ast.Name, facts: ModuleFacts, program: Program) -> bool:
+    node = facts.parents.get(name) if isinstance(facts.parents.get(name), ast.Attribute) else name
+    call = facts.parents.get(node) if node is not None else None
+    if not isinstance(call, ast.Call) or not call.args:
+        return False
+    ids = re.compile(rf"(?:{'|'.join(catalogue.table('rng')['draws_in_sight']['environments'])})-v\d+")
+    made = program.origins(call.args[0], facts.scope_of(call))
+    return bool(made) and all(isinstance(o, Constant) and ids.fullmatch(str(o.value)) for o in made)
+
+
+def _dotted(name: ast.Name, target: str, facts: ModuleFacts) -> str:
+    """What is read through a name that stands for `target`: `scipy.io.loadmat`."""
+    node = facts.parents.get(name)
+    while isinstance(node, ast.Attribute):
+        target, node = f"{target}.{node.attr}", facts.parents.get(node)
+    return target
 
 
 def may_be_left_out(program: Program, met: SeedMet) -> bool:

@@ -7,6 +7,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Sequence
+from pathlib import Path
 from typing import NamedTuple
 
 from torchrepro_lint.checks import seed_calls, seed_families
@@ -15,16 +16,25 @@ from torchrepro_lint.checks.seed_doubts import is_for_something_else, warns
 from torchrepro_lint.dataflow import Program
 from torchrepro_lint.dataflow.binding import keyword_value
 from torchrepro_lint.dataflow.conditions import conditions
+from torchrepro_lint.dataflow.enclosing import calls_in
 from torchrepro_lint.dataflow.execution_count import times
 from torchrepro_lint.index import ModuleFacts, Scope, last_name
 from torchrepro_lint.model import Edit
-from torchrepro_lint.project.declarations import constant, declarations, declared_options, takes_integers
+from torchrepro_lint.project.declarations import (
+    attribute_of,
+    constant,
+    declarations,
+    declared_options,
+    flags_of,
+    takes_integers,
+)
 from torchrepro_lint.rng.seed_options import is_seed
 from torchrepro_lint.rng.usual_seed import usual_seed
 from torchrepro_lint.seeding.seeding import SEEDED, Seeding, SeedMet
 from torchrepro_lint.seeding.unseeded import Unseeded
 from torchrepro_lint.syntax import insert_after, replace, with_argument
 
+_CONVERTS = frozenset({"int", "float", "abs"})
 _NAMES = frozenset(".".join(call) for call in seed_families.SEED_CALLS.values())
 _SEEDS = re.compile(r"seed|random|rng|reprod|determin|init|set_?up", re.IGNORECASE)
 _TOLD = re.compile(r"(\bdefault(?:s to|:|=| is)?\s*)(?:-1|None)\b", re.IGNORECASE)
@@ -36,7 +46,9 @@ def beside(program: Program, seeding: Seeding, found: Unseeded) -> Fix | None:
     for met in seeding.met:
         function = met.scope.function
         is_near = (
-            met.scope.facts is seeding.entry.facts or _SEEDS.search(function.name) or seed_calls.leads(function, found)
+            met.scope.facts is seeding.entry.facts
+            or (function.own_name != "__init__" and _SEEDS.search(function.name))
+            or seed_calls.leads(function, found)
         )
         is_sure = met.process is None and met.sure and met.level == SEEDED and met.number < first
         is_sure = is_sure and not seed_families.may_be_left_out(program, met)
@@ -146,7 +158,7 @@ def switched_on(program: Program, seeding: Seeding, found: Unseeded, process: Sc
     met = [m for m in seeding.met if m.process is process and m.seeder is not None and m.number <= first]
     for last in reversed(met):
         option = option_that_is_off(seeding, last)
-        if option is None or times(program, last.scope) == "often":
+        if option is None or _is_drawn(option, seeding) or times(program, last.scope) == "often":
             continue
         together = [m for m in met if m.scope is last.scope and m.seeder is not None]
         done = {family for m in together if m.seeder is not None for family in m.seeder.families}
@@ -155,8 +167,22 @@ def switched_on(program: Program, seeding: Seeding, found: Unseeded, process: Sc
         is_enough = bool(added) or not missing or done.issuperset(found.draws)
         number = str(usual_seed(option.facts, program) or int(_wants_more_than_none(last)))
         edits = (*with_default(option, number, program), *added)
-        return Fix(edits, warns(last) or is_for_something_else(last, program)) if is_enough else None
+        is_doubtful = warns(last) or is_for_something_else(last, program) or _is_of_commands(option, program)
+        return Fix(edits, is_doubtful) if is_enough else None
     return None
+
+
+def _is_drawn(option: Declaration, seeding: Seeding) -> bool:
+    """Whether the program gives an option another value itself: `if args.seed is None: args.seed = randint(0, 999)`."""
+    names = {attribute_of(flag) for flag in flags_of(option.call)}
+    sets = (made for facts in seeding.visited for name in sorted(names) for made in facts.attribute_sets.get(name, ()))
+    return any(last_name(call.func) not in _CONVERTS for made in sets if made.value for call in calls_in(made.value))
+
+
+def _is_of_commands(option: Declaration, program: Program) -> bool:
+    """Whether the project installs commands that take an option: what it is by default, their users are told."""
+    commands = map(Path, program.project.console_scripts)
+    return any(option.facts.source.path in {path, *program.project.reachable(path)} for path in commands)
 
 
 def _wants_more_than_none(met: SeedMet) -> bool:

@@ -63,6 +63,7 @@ def inserted(place: Place, lines: Sequence[str]) -> Edit:
         return syntax.insert_at(facts, line, statement, *lines, "")
     if (line := syntax.above_heading(facts, statement)) is not None:
         return syntax.insert_at(facts, line, statement, *lines, "")
-    is_joined = syntax.is_below_import(facts, statement) or syntax.joins_others(facts, statement)
+    is_below = syntax.is_below_import(facts, statement) or syntax.is_below_check(facts, statement)
+    is_joined = is_below or syntax.joins_others(facts, statement)
     apart = is_joined or syntax.stands_apart(facts, statement)
     return syntax.insert_before(facts, statement, *[""] * is_joined, *lines, *[""] * apart)

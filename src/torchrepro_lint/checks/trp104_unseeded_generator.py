@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from bisect import bisect_left
 from collections.abc import Iterator
 
@@ -23,7 +24,11 @@ from torchrepro_lint.rng.own_seed import generator_seed, numbered
 from torchrepro_lint.rng.predicates import about_seed
 from torchrepro_lint.rng.usual_seed import usual_seed
 from torchrepro_lint.seeding.training import trains_nothing
-from torchrepro_lint.syntax import replace
+from torchrepro_lint.syntax import replace, top_line
+
+_MEANT = re.compile(
+    r"random(?:ly)? (?:initiali[sz]|seed|start)|(?:initiali[sz]|seed|start)ed? random(?:ly)?", re.IGNORECASE
+)
 
 
 def check(module: Module, program: Program) -> Iterator[Draft]:
@@ -51,6 +56,7 @@ def check(module: Module, program: Program) -> Iterator[Draft]:
             edits=_seeded(call, seed, certainty, program),
             unsafe=_is_variable(seed)
             or not runs_once(program, call.node, call.scope)
+            or _is_meant(call)
             or (bool(call.facts.source.cells) and trains_nothing(call.facts, program)),
         )
         yield placed(draft, seed if isinstance(seed, Site) else None, program, str(program.project.seed), is_none)
@@ -120,6 +126,14 @@ def _drawn_from(function: Scope, program: Program) -> frozenset[ast.expr | str]:
     drawn = (n.func for value in returned for n in ast.walk(value) if isinstance(n, ast.Call))
     receivers = [f.value for f in drawn if isinstance(f, ast.Attribute)]
     return frozenset(r.id if isinstance(r, ast.Name) else r for r in receivers)
+
+
+def _is_meant(call: Call) -> bool:
+    """Whether a comment says that a generator starts with other numbers each time."""
+    facts = call.facts
+    statement = facts.statement(call.node)
+    lines = range(top_line(facts, statement), (statement.end_lineno or 0) + 1)
+    return any(_MEANT.search(facts.source.line(n).partition("#")[2]) for n in lines)
 
 
 def _is_variable(seed: object) -> bool:

@@ -13,7 +13,7 @@ from torchrepro_lint.dataflow import Call, Module, Program
 from torchrepro_lint.dataflow.conditions import are_exclusive
 from torchrepro_lint.dataflow.execution_count import runs_often, runs_once
 from torchrepro_lint.elements import Certainty, Level
-from torchrepro_lint.index import Scope
+from torchrepro_lint.index import ModuleFacts, Scope
 from torchrepro_lint.loading.same_order import is_made_side_by_side
 from torchrepro_lint.project.contents import is_test
 from torchrepro_lint.rng import environments
@@ -80,19 +80,32 @@ def _seeded(call: Call, found: environments.Unseeded, beside: int, program: Prog
 
 
 def _given_below(call: Call, made: ast.stmt, name: str, found: environments.Unseeded) -> tuple[ast.stmt, str] | None:
-    """The statement `env.seed(seed)` below where the environment is made, and its seed, for the space as well; the
-    environment is not named in between."""
+    """The statement `env.seed(seed)` below where the environment is made, and its seed, for the space as well; of the
+    environment only attributes are read in between."""
     facts = call.facts
     block: list[ast.stmt] = getattr(facts.parents[made], "body", [])
     below = block[block.index(made) + 1 :] if made in block else []
     named = re.compile(rf"(?<![\w.]){re.escape(name)}(?!\w)")
-    first = next((s for s in below if named.search(facts.text(s))), None)
+    first = next((s for s in below if named.search(facts.text(s)) and not _only_reads(s, name, facts)), None)
     match first:
         case ast.Expr(value=ast.Call(func=ast.Attribute(attr="seed"), args=[seed], keywords=[]) as node):
             is_plain = not any(isinstance(n, ast.Call | ast.NamedExpr | ast.Starred) for n in ast.walk(seed))
             is_it = any(site.node is node for site in found.seeds)
             return (first, facts.text(seed)) if is_it and is_plain else None
     return None
+
+
+def _only_reads(statement: ast.stmt, name: str, facts: ModuleFacts) -> bool:
+    """Whether a statement reads attributes of what is called so: `env.action_space.high[0]`."""
+    found = [n for n in ast.walk(statement) if isinstance(n, ast.Name) and n.id == name]
+    for node in found:
+        part: ast.AST | None = facts.parents.get(node)
+        top: ast.AST = node
+        while isinstance(part, ast.Attribute | ast.Subscript) and isinstance(part.ctx, ast.Load):
+            top, part = part, facts.parents.get(part)
+        if top is node or (isinstance(part, ast.Call) and part.func is top) or isinstance(part, ast.Attribute):
+            return False
+    return bool(found)
 
 
 def _way(call: Call, found: environments.Unseeded) -> tuple[str, bool]:

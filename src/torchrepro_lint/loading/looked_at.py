@@ -16,7 +16,8 @@ from torchrepro_lint.project import roles
 
 _SHOWS = frozenset({
     "print", "len", "size", "type", "format", "str", "range", "enumerate", "shape", "dim", "item", "numpy", "tolist",
-    "figure", "subplot", "subplots", "imshow", "plot", "title", "axis", "show", "make_grid", "squeeze", "permute",
+    "figure", "subplot", "subplots", "imshow", "plot", "set_data", "title", "axis", "show", "pause", "make_grid",
+    "squeeze", "permute", "zip",
 })  # fmt: skip
 
 _EVALUATION = re.compile(
@@ -34,7 +35,7 @@ def is_for_evaluation(call: Call) -> bool:
 
 
 def is_only_looked_at(call: Call) -> bool:
-    """Whether all that the file does with the loader is to count its batches, to print them, to take one of them, or to
+    """Whether all that the file does with the loader is to count its batches, to show them, to take one of them, or to
     hand it to what evaluates, by its name; in a notebook also, that it makes the loader and leaves it at that."""
     facts, program = call.facts, call.program
     statement = facts.parents[call.node]
@@ -50,9 +51,13 @@ def is_only_looked_at(call: Call) -> bool:
 
 
 def _is_taken(site: Site) -> bool:
-    """Whether this takes batches, and does not only count them."""
-    parent = site.scope.facts.parents[site.node]
-    return not (isinstance(parent, ast.Call) and last_name(parent.func) == "len")
+    """Whether this takes batches, and does not only count them, or look at the data set."""
+    match site.scope.facts.parents[site.node]:
+        case ast.Call(func=function):
+            return last_name(function) != "len"
+        case ast.Attribute(attr="dataset"):
+            return False
+    return True
 
 
 def _is_looked_at(site: Site, loop: ast.stmt | None, program: Program) -> bool:
@@ -65,6 +70,8 @@ def _is_looked_at(site: Site, loop: ast.stmt | None, program: Program) -> bool:
             return True
         case ast.keyword():
             return _evaluates(facts.parents[parent])
+        case ast.Attribute(attr="dataset"):
+            return True
         case ast.Call(func=ast.Name(id="iter")):
             return _is_one_batch(parent, site, loop, program)
         case ast.For() if parent.iter is node:

@@ -63,11 +63,17 @@ def _made(module: Module, program: Program) -> Iterator[Site]:
                 yield Site(call.args[0], scope)
 
 
+def _is_single(items: ast.expr) -> bool:
+    """Whether one item is written out: `set([""])`."""
+    written = items.elts if isinstance(items, ast.List | ast.Tuple | ast.Set) else []
+    return len(written) == 1 and not isinstance(written[0], ast.Starred)
+
+
 def _evidence(site: Site, texts: Texts, program: Program) -> Evidence:
-    """What the set is made from; for one made empty, what is added to it."""
+    """What the set is made from; for one made empty, or of one item, which has no order, what is added to it."""
     if not isinstance(site.node, ast.Call):
         return texts.holds_text(site.node, site.scope)
-    if site.node.args and not _makes_sets(site.node):
+    if site.node.args and not _makes_sets(site.node) and not _is_single(site.node.args[0]):
         return texts.holds_text(site.node.args[0], site.scope)
     found = Evidence.NONE
     for held in _uses(site, program):

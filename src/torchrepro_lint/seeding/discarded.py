@@ -325,8 +325,14 @@ def is_besides(draw: Draw, program: Program) -> bool:
     is_number = draw.what.rpartition(".")[2] in _NUMBERS  # no name of what is computed with: `run_name = randint(0, 9)`
     found = next(filter(_is_label, written), "")
     found = found or next((n for n in written if is_number and n.rpartition("_")[2] == "name"), "")
-    found = found or _seed_with_default(draw)
+    found = found or _seed_with_default(draw) or _label_of_function(draw)
     return program.by_name(bool(found), "that what is drawn is a seed or a label", draw.scope, found)
+
+
+def _label_of_function(draw: Draw) -> str:
+    """The name of the function that draws, where it says what no data are: `get_port()`."""
+    name = draw.scope.function.own_name.lower()
+    return name if name.rpartition("_")[2] in catalogue.table("generators")["labels"]["never_data"] else ""
 
 
 def _spells_a_name(draw: Draw) -> bool:

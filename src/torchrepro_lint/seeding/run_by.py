@@ -25,14 +25,12 @@ Decorated: TypeAlias = "tuple[Scope, list[str]]"
 IMPORTS = "importlib.import_module"
 SETS_DEFAULTS = "set_defaults"  # of a parser: what it is given, the options have as attributes
 _FIRE = ("fire.Fire", "fire.core.Fire")
-_LOADER = "torch.utils.data.DataLoader"
 MAX_COMMANDS = 64  # that one call may run
 _FEW = 3  # statements of a function that only hands on: a docstring, a print
 _LIGHTNING = ("LightningModule", "LightningDataModule")
 _HOOKS = ("prepare_data", "setup", "configure_model", "train_dataloader", "configure_optimizers", "on_fit_start",
           "on_train_epoch_start", "training_step", "validation_step")  # fmt: skip
 _TRAINED_BY = ("fit", "validate", "LightningCLI")
-_OF_LOADER = {"sampler": "__iter__", "batch_sampler": "__iter__"}
 _OF_TRAINER = {"train_dataset": "__getitem__", "eval_dataset": "__getitem__", "model": "forward",
                "data_collator": "__call__"}  # fmt: skip
 
@@ -166,11 +164,10 @@ def _run_by(name: str | None, call: ast.Call, scope: Scope, program: Program) ->
         for owner in (o for v in (*call.args, *(k.value for k in call.keywords)) for o in _classes(v, scope, program)):
             if any(base.rpartition(".")[2] in _LIGHTNING for base in program.external_bases(owner)):
                 yield from _methods(owner, hooks, program)
-    elif name == _LOADER or name in catalogue.names("frameworks", "hf_trainers"):
-        run = _OF_LOADER if name == _LOADER else _OF_TRAINER
-        for value, method in ((k.value, run[k.arg]) for k in call.keywords if k.arg is not None and k.arg in run):
-            for owner in _classes(value, scope, program):
-                yield from _methods(owner, (method,), program)
+    elif name in catalogue.names("frameworks", "hf_trainers"):
+        for keyword in (k for k in call.keywords if k.arg in _OF_TRAINER):
+            for owner in _classes(keyword.value, scope, program):
+                yield from _methods(owner, (_OF_TRAINER[str(keyword.arg)],), program)
 
 
 def started(facts: ModuleFacts, program: Program) -> Iterator[tuple[Scope, ast.Call]]:

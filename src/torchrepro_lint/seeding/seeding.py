@@ -206,8 +206,18 @@ class Seeding:
         of a module, whether it stands under no guard but the program's own; nobody imports a notebook."""
         function = scope.function
         if function.kind != "module":
-            return function in self.entered or function.own_name in self.reached
+            is_called = function.own_name in self.reached and self._may_be_made(function)
+            return function in self.entered or is_called
         return scope.facts is self.entry.facts or not (scope.facts.in_guard(node) or scope.facts.source.cells)
+
+    def _may_be_made(self, function: Scope) -> bool:
+        """Whether a function is no constructor, or is that of a class which some file of the program names."""
+        owner = function.method_class if function.own_name == "__init__" else None
+        if owner is None or owner.facts.reads(owner.facts.tree).of_name(owner.own_name):
+            return True
+        naming = self.program.project.text.mentioning(owner.own_name)
+        others = {facts.source.path for facts in self.visited} - {owner.facts.source.path}
+        return naming is None or not others.isdisjoint(naming)
 
     def calls(self, *names: str) -> Iterator[CallSite]:
         """The calls of these names that may run, name by name."""
@@ -248,7 +258,7 @@ class Seeding:
         is called on, and runs no function that is a program."""
         if not self.entry.is_guarded:
             return False
-        if self._measures_time:
+        if self.measures_time:
             return True
         is_in_vain = "backward" in self.reached and not self.updates
         earnest = (_EARNEST | _TRAINERS) - (_WEIGHTS if is_in_vain else set())
@@ -283,7 +293,7 @@ class Seeding:
         return not is_program and any("forward" in owner.bindings for owner in classes)
 
     @property
-    def _measures_time(self) -> bool:
+    def measures_time(self) -> bool:
         """Whether the program reads the clock around what it does with made-up input, and is called or described after
         that, or makes nothing of the gradients."""
         if self.reached & ((_EARNEST | _TRAINERS) - _OF_MEASURING) or not self.reached & _CLOCKS:
@@ -375,10 +385,10 @@ def is_in_loop(node: ast.AST, facts: ModuleFacts) -> bool:
 
 
 def _is_short(iterated: ast.expr) -> bool:
-    """Whether a loop over this has a few rounds, which is written out: `range(3)`, `(False, True)`."""
+    """Whether a loop over this has a few rounds, which is written out: `range(3)`, `(1, 2)`."""
     match iterated:
-        case ast.Tuple(elts=items) | ast.List(elts=items):
-            return len(items) <= MAX_TRIES
         case ast.Call(func=ast.Name(id="range"), args=[ast.Constant(value=int() as rounds)]):
             return rounds <= MAX_TRIES
+        case ast.Tuple(elts=items) | ast.List(elts=items):
+            return len(items) <= MAX_TRIES and not any(isinstance(item, ast.Starred) for item in items)
     return False

@@ -160,7 +160,7 @@ def _only_sets_up(call: ast.Call, scope: Scope, program: Program, depth: int) ->
         return is_besides(draw, program)
     found = program.runs(call, scope)
     if found:
-        return all(_is_harmless(callee, program, depth) for callee in found)
+        return all(_is_harmless(callee, program, depth) for callee in found) or _adds_options(call, scope, program)
     function: ast.expr | None = call.func
     if isinstance(function, ast.Name):  # `add = parser.add_argument`
         made, owner = scope.bindings_of(function), scope.binding_scope(function.id)
@@ -168,6 +168,14 @@ def _only_sets_up(call: ast.Call, scope: Scope, program: Program, depth: int) ->
     if not isinstance(function, ast.Attribute):
         return False
     return program.is_of_builtin(function.attr) or _holds_plain(function.value, scope, program, depth)
+
+
+def _adds_options(call: ast.Call, scope: Scope, program: Program) -> bool:
+    """Whether a library's function is given a parser of options, and nothing else: `deepspeed.add_config_arguments`."""
+    if not isinstance(program.callee(call, scope), str) or len(call.args) != 1 or call.keywords:
+        return False
+    made = program.origins(call.args[0], scope)
+    return bool(made) and all(isinstance(o, Result) and str(o.callee).endswith("ArgumentParser") for o in made)
 
 
 def _holds_plain(value: ast.expr, scope: Scope, program: Program, depth: int) -> bool:
@@ -184,7 +192,7 @@ def _is_plain(origin: Origin, program: Program, depth: int) -> bool:
         case Constant() | Display():
             return True
         case Result(callee=str() as name):
-            return _is_quiet(name)
+            return _is_quiet(name) or _adds_options(origin.node, origin.scope, program)
         case Result(callee=Scope(kind="function") as function):
             return _sets_up(function, program, depth + 1)
         case Result(callee=Scope(kind="class") as owner):  # whose own methods are followed

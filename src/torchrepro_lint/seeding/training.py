@@ -24,7 +24,7 @@ def is_for_training(seeding: Seeding, program: Program) -> bool:
     Nor is it clear of a module that others import, and that trains under its own guard to show what it can do."""
     if not (seeding.trains or may_train(seeding, program)) or is_tried_out(seeding.entry.facts, program.project):
         return False
-    if _is_tried_once(seeding, program) or is_named_otherwise(seeding.entry.facts, program):
+    if seeding.measures_time or _is_tried_once(seeding, program) or is_named_otherwise(seeding.entry.facts, program):
         return False
     if not may_use_tensors(seeding, program) and _fits_its_own(seeding, program):
         return False
@@ -45,8 +45,16 @@ def _is_tried_once(seeding: Seeding, program: Program) -> bool:
     if facts.source.cells:
         return not (trains and seeding.updates)
     if not trains:
-        return seeding.is_made_up or seeding.is_shown or roles.is_no_training(facts.source.rel)
+        is_named = roles.is_no_training(facts.source.rel)
+        return seeding.is_made_up or seeding.is_shown or _tries_layers(seeding) or is_named
     return seeding.is_made_up and seeding.entry.is_guarded and _defines_layers(facts)
+
+
+def _tries_layers(seeding: Seeding) -> bool:
+    """Whether the guard of a file with layers makes nothing of the gradients that it computes."""
+    inside = seeding.entry.facts.scope.children.values()
+    is_of_layers = any(scope.kind == "class" and "forward" in scope.bindings for scope in inside)
+    return is_of_layers and seeding.entry.is_guarded and not seeding.updates
 
 
 def is_named_otherwise(facts: ModuleFacts, program: Program) -> bool:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import ast
 import re
 import sys
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Iterator
 
 from torchrepro_lint import catalogue
 from torchrepro_lint.dataflow import Program, remembered, start_of
@@ -23,6 +23,7 @@ MAX_FUNCTIONS = 400  # that something chosen at run time may run, by their names
 _SIGNS = ("seed", "Seed", "SEED", "eterminis", "eproduc", "state(")
 _SEED_ARGUMENT = re.compile(r"(?:\w+_)?seed", re.IGNORECASE)
 _OWN_SEED = ("torch.", "numpy.", "random.", "sklearn.")  # what these are given as `seed=` is for one object
+_OF_INTEREST = ("torch", "numpy", "random")  # one of which a file that draws mentions
 _TENSORS = ("torch", "pytorch", "lightning", "accelerate", "transformers", "timm", "monai", "diffusers", "peft")
 
 
@@ -180,9 +181,39 @@ def _chooses(seeding: Seeding, program: Program) -> bool:
 
 def names_code(seeding: Seeding, program: Program) -> bool:
     """Whether a program imports or makes what is only named at run time."""
+    return any(_naming(seeding, program))
+
+
+def named_code(seeding: Seeding, program: Program) -> list[ModuleFacts] | None:
+    """The files of the project that a program may import by such names, where each begins with a package of the
+    project: `import_module(f"models.{name}")`; of what gin makes, those that mark something for it. None where it may
+    be anything."""
+    text, names = program.project.text, list(_naming(seeding, program))
+    marked = sorted(text.mentioning("gin") or ()) if any(name.startswith("gin.") for _, name in names) else []
+    files = sorted({path for word in _OF_INTEREST for path in text.mentioning(word) or ()})
+    parts = [_package_of(call) for call, name in names if not name.startswith("gin.")]
+    found = [[path for path in files if part and f"/{part}/" in f"/{path.as_posix()}"] for part in parts]
+    return list(program.loaded((*marked, *(path for paths in found for path in paths)))) if all(found) else None
+
+
+def _naming(seeding: Seeding, program: Program) -> Iterator[tuple[ast.Call, str]]:
     chosen = catalogue.names("callables", "chosen")
-    sites = seeding.calls(*catalogue.last_parts(chosen))
-    return any(program.callee(*site) in chosen and not _is_written_out(site[0]) for site in sites)
+    for call, scope in seeding.calls(*catalogue.last_parts(chosen)):
+        name = program.callee(call, scope)
+        if name in chosen and not _is_written_out(call):
+            yield call, str(name)
+
+
+def _package_of(call: ast.Call) -> str:
+    """The folder of the package with which the name that a call imports begins, if that is written out."""
+    match call.args[:1]:
+        case [ast.JoinedStr(values=[ast.Constant(value=str() as text), *_])]:
+            pass
+        case [ast.BinOp(left=ast.Constant(value=str() as text), op=ast.Add() | ast.Mod())]:
+            pass
+        case _:
+            return ""
+    return text.partition("%")[0].rpartition(".")[0].replace(".", "/")
 
 
 def _last(step: Link) -> str:

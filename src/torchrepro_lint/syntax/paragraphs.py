@@ -18,10 +18,22 @@ _SETTINGS = re.compile(r"pars|opt(?:ion)?s?$|arg(?:ument)?s?$|param(?:eter)?s?$|
 def top_of_paragraph(
     facts: ModuleFacts, body: Sequence[ast.stmt], statement: ast.stmt, needed: ast.AST | None = None
 ) -> ast.stmt:
-    """The first of the assignments that stand right above a statement, below a blank line; the statement itself where
-    others stand there, the options are read, or what is `needed`. The first of a block that only names constants."""
+    """The first of the assignments that stand right above a statement, below a blank line, or a text that heads them;
+    the statement itself where others stand there, the options are read, or what is `needed`. The first of a block that
+    only names constants."""
     if statement not in body:
         return statement
+    top = _top(facts, body, statement, needed)
+    above = body[body.index(top) - 1] if top in body[2:] else None
+    return above if above is not None and is_docstring(above) and _is_heading(above) else top
+
+
+def _is_heading(text: ast.stmt) -> bool:
+    """Whether a text that stands by itself is in words, and no code that was put into quotes."""
+    return not set("=()[]") & set(ast.unparse(text))
+
+
+def _top(facts: ModuleFacts, body: Sequence[ast.stmt], statement: ast.stmt, needed: ast.AST | None) -> ast.stmt:
     index = body.index(statement)
     if needed is None and body is not facts.tree.body and all(map(_is_constant, body[:index])):
         return body[0] if isinstance(facts.parents[body[0]], ast.If) or not is_docstring(body[0]) else body[1]
@@ -62,7 +74,10 @@ def _gives_settings(statement: ast.stmt) -> bool:
 
 
 def reads_options(statement: ast.stmt) -> bool:
-    """Whether a statement calls what parses, by its name."""
+    """Whether a statement calls what parses, by its name, or names what it calls `args`."""
+    match statement:
+        case ast.Assign(targets=[ast.Name(id="args" | "opt" | "opts" | "options")], value=ast.Call(args=[])):
+            return True
     return any("pars" in last_name(call.func).lower() for call in calls_in(statement))
 
 
@@ -108,8 +123,11 @@ def _continues(facts: ModuleFacts, above: ast.stmt, statement: ast.stmt) -> bool
 
 
 def _is_plain(statement: ast.stmt) -> bool:
-    """Whether this is an assignment that reads no options, or decides between such, or tells how far the program is."""
+    """Whether this is an assignment that reads no options, or decides between such, or tells how far the program is, or
+    that something must hold."""
     match statement:
+        case ast.Assert():
+            return True
         case ast.Expr(value=ast.Call(func=ast.Name(id="print"), args=[ast.Constant()])):
             return True
     if isinstance(statement, ast.If):
@@ -145,6 +163,13 @@ def joins_others(facts: ModuleFacts, statement: ast.stmt) -> bool:
     is_first = not body or body[0] is statement
     is_below_others = not is_first and not begins_cell(facts, top)
     return top < statement.lineno and is_below_others and bool(facts.source.line(top - 1).strip())
+
+
+def is_below_check(facts: ModuleFacts, statement: ast.stmt) -> bool:
+    """Whether a statement stands right below a test, or one that something must hold."""
+    body = getattr(facts.parents[statement], "body", [])
+    above = body[body.index(statement) - 1] if statement in body[1:] else None
+    return isinstance(above, ast.Assert | ast.If) and _continues(facts, above, statement)
 
 
 def is_below_import(facts: ModuleFacts, statement: ast.stmt) -> bool:

@@ -26,6 +26,10 @@ _OF_ALL_IMPORTS = re.compile(  # a comment that heads them
     r"(?:imports?|packages|librar(?:y|ies)|modules|dependencies)[\W_]*",
     re.IGNORECASE,
 )
+_EXPORTS = re.compile(r"#\s*\|?\s*exports?\b")  # the first line of a cell: nbdev.fast.ai/explanations/directives.html
+_OF_WHAT_FOLLOWS = re.compile(
+    r"\s*#\W*(?:add|allow|append|avoid|disable|enable|ensure|fix|make|set|to|use)\b", re.IGNORECASE
+)
 # What may be between a file's imports: settings of the environment, of warnings, of paths.
 _BETWEEN = (ast.Pass, ast.Expr, ast.Assign, ast.AnnAssign, ast.AugAssign, ast.If, ast.Try, ast.Import, ast.ImportFrom)
 
@@ -115,8 +119,11 @@ def _groups(facts: ModuleFacts, statements: Sequence[ast.stmt]) -> list[list[_Im
 
 
 def _in_one_cell(facts: ModuleFacts, groups: list[list[_Import]], at: ast.AST | None) -> list[list[_Import]]:
-    """Those in the cell with most of them, of several that of `at`, else the first; all of them in a script."""
+    """Those in the cell with most of them, of several that of `at`, else the first; all of them in a script. What nbdev
+    makes a module of is for that."""
     tops = [first for first, _ in facts.source.cells]
+    exported = {n for n, first in enumerate(tops, 1) if _EXPORTS.match(facts.source.line(first))}
+    groups = [g for g in groups if bisect_right(tops, g[0].lineno) not in exported] or groups
     cells = [bisect_right(tops, group[0].lineno) for group in groups]
     own = bisect_right(tops, getattr(at, "lineno", 0))
     sizes = Counter(dict.fromkeys(sorted(cells, key=lambda cell: (cell != own, cell)), 0))
@@ -167,7 +174,12 @@ def _among(facts: ModuleFacts, same: Sequence[_Import], module: str, line: str) 
     after = next((n for n in head if _key(n) > key or (mixed and plain and _key(n) == key)), None)
     if after is None and head and not _is_used_below(facts, head[-1]):
         return _below(facts, head[-1], line)
-    return _above(facts, after or same[0], line)
+    below = after or same[0]
+    above, further = (facts.source.line(below.lineno - n) if below.lineno > n else "" for n in (1, 2))
+    if _OF_WHAT_FOLLOWS.match(above) and not further.lstrip().startswith("#"):
+        at = Position(below.lineno - 1, 1)
+        return Edit(facts.source.rel, Range(at, at), line + facts.source.newline * 2)
+    return _above(facts, below, line)
 
 
 def _is_used_below(facts: ModuleFacts, node: _Import) -> bool:
