@@ -8,6 +8,7 @@ import ast
 import re
 import sys
 from collections.abc import Iterator
+from functools import cache
 
 from torchrepro_lint import catalogue
 from torchrepro_lint.dataflow import Module, Program
@@ -65,15 +66,21 @@ def _may_draw(family: str, seeding: Seeding, found: Unseeded, program: Program) 
     named = named_code(seeding, program)
     if named is None or not (found.draws or named) or not seeding.complete:
         return True
-    rows = catalogue.table("rng")["draws_in_sight"]
-    in_sight = (*sys.stdlib_module_names, "numpy", *rows["both"], *rows[family])
-    names = (r"\w*".join(map(re.escape, name.split("*"))) for name in in_sight)
-    known = re.compile(rf"(?:{'|'.join(names)})(?:\.|$)")
+    known = _known(family)
     return any(
         facts in named or seeding.runs(node, facts.scope_of(node))
         for facts in (*seeding.visited, *named)
         for node in (*_known_draws(family, facts, program), *_reads(family, facts, known, program))
     )
+
+
+@cache
+def _known(family: str) -> re.Pattern[str]:
+    """What is known for drawing nothing from a generator out of sight."""
+    rows = catalogue.table("rng")["draws_in_sight"]
+    in_sight = (*sys.stdlib_module_names, "numpy", *rows["both"], *rows[family])
+    names = (r"\w*".join(map(re.escape, name.split("*"))) for name in in_sight)
+    return re.compile(rf"(?:{'|'.join(names)})(?:\.|$)")
 
 
 def _known_draws(family: str, facts: ModuleFacts, program: Program) -> Iterator[ast.Call]:

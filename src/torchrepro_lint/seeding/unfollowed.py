@@ -189,6 +189,8 @@ def named_code(seeding: Seeding, program: Program) -> list[ModuleFacts] | None:
     project: `import_module(f"models.{name}")`; of what gin makes, those that mark something for it. None where it may
     be anything."""
     text, names = program.project.text, list(_naming(seeding, program))
+    if not names:
+        return []
     marked = sorted(text.mentioning("gin") or ()) if any(name.startswith("gin.") for _, name in names) else []
     files = sorted({path for word in _OF_INTEREST for path in text.mentioning(word) or ()})
     parts = [_package_of(call) for call, name in names if not name.startswith("gin.")]
