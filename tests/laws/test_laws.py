@@ -33,6 +33,7 @@ KNOWN = {
         "calls": "a `partial` that is passed or returned is not followed to where it is called",
         "entry-points": "fire offers each function of a file as a command, a new one too",
         "inference": "what a constructor is given is not told apart by the calls of a function that works it out",
+        "listed": "that only the size of an image is read is told in the function that opens it",
         "seed-after-draw": "whether a model is only looked at is told in the function that makes it",
         "strictness": "that kernels are made strict for a while is told in the function that puts them back",
         "unseeded": "what a function puts into a dict that it is given is not found there by its key",

@@ -49,7 +49,7 @@ CELL = "loader = DataLoader(data, shuffle=True)\nfor batch in loader:\n    train
 
 
 def checked(path: Path) -> Result:
-    (path.parent / "pyproject.toml").write_text("")
+    ((path if path.is_dir() else path.parent) / "pyproject.toml").write_text("")
     return check(Request((path,), SettingsResolver(cards.codes(), isolated=True, config=None)), None)
 
 
