@@ -47,12 +47,22 @@ def position(call: Call) -> int | None:
 
 
 def _draws(call: Call) -> bool:
-    if call.subclass is not None or not _lacks_seed(call):
+    if call.subclass is not None or not _lacks_seed(call) or _is_given_what_it_learns(call):
         return False
     is_class = call.name.rpartition(".")[2][:1].isupper()
     if is_class and position(call) is None and len(call.node.args) > MOST_POSITIONAL:
         return False
     return any(_applies(row, call) for row in rows()[call.name])
+
+
+def _is_given_what_it_learns(call: Call) -> bool:
+    """Whether what an estimator would learn is set in place of that: `kmeans.cluster_centers_ = centers`."""
+    match call.facts.parents.get(call.node):
+        case ast.Assign(targets=[ast.Name(id=name)]):
+            reads = call.facts.reads(call.scope.function.node).of_name(name)
+            held = [p for p in map(call.facts.parents.get, reads) if isinstance(p, ast.Attribute)]
+            return any(p.attr == "__dict__" or (isinstance(p.ctx, ast.Store) and p.attr.endswith("_")) for p in held)
+    return False
 
 
 def _lacks_seed(call: Call) -> bool:

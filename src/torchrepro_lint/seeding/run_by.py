@@ -24,6 +24,7 @@ Decorated: TypeAlias = "tuple[Scope, list[str]]"
 
 IMPORTS = "importlib.import_module"
 SETS_DEFAULTS = "set_defaults"  # of a parser: what it is given, the options have as attributes
+_ITER = "builtins.iter"
 _FIRE = ("fire.Fire", "fire.core.Fire")
 MAX_COMMANDS = 64  # that one call may run
 _FEW = 3  # statements of a function that only hands on: a docstring, a print
@@ -140,16 +141,16 @@ def wrappers(function: Scope, program: Program) -> Iterator[Scope]:
 
 
 def may_run(name: str | None, written: str) -> bool:
-    """Whether a call of the external `name`, which is `written` so, may be one of a framework that runs more. A loader,
-    which draws as well, need not be told."""
+    """Whether a call of the external `name`, which is `written` so, may be one of a framework that runs more, or of
+    Python that runs a method of what it is given."""
     last = name.rpartition(".")[2] if name else written
-    is_run = name is None and written in seeder_methods()
+    is_run = (name is None and written in seeder_methods()) or name == _ITER
     return is_run or name in _FIRE or last in _TRAINED_BY or name in catalogue.names("frameworks", "hf_trainers")
 
 
 @remembered
 def run_by(name: str | None, call: ast.Call, scope: Scope, program: Program) -> list[Run]:
-    """The project's functions that a framework runs when the external `name` is called."""
+    """The project's functions that a framework, or Python itself, runs when the external `name` is called."""
     return list(_run_by(name, call, scope, program))
 
 
@@ -157,6 +158,9 @@ def _run_by(name: str | None, call: ast.Call, scope: Scope, program: Program) ->
     last = name.rpartition(".")[2] if name else last_name(call.func)
     if name in _FIRE:
         yield from _fired(call, scope, program)
+    elif name == _ITER:
+        for owner in (o for items in call.args[:1] for o in _classes(items, scope, program)):
+            yield from _methods(owner, ("__iter__",), program)
     elif name is None and last in seeder_methods():
         yield from _experiments(call, scope, program)
     elif last in _TRAINED_BY:
