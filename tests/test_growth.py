@@ -66,6 +66,7 @@ LINEAR = {
     "names": lambda n: HEAD + "x = 1  # torchrepro: ignore[" + ", ".join(f"a-b{i}" for i in range(n)) + "]\n",
     "findings on one line": lambda n: HEAD + "; ".join(["torch.rand(2, generator=torch.Generator())"] * n) + "\n",
     "one statement": lambda n: HEAD + "x = [\n" + "    foo(),  # noqa: TRP201\n" * n + "]\n",
+    "estimators of one name": lambda n: HEAD + "from sklearn.cluster import KMeans\n" + "k = KMeans(3)\nk.fit(x)\n" * n,
     "a seed that grows": lines("x{i} = 1; x = x + {i}; seed = x; torch.manual_seed(seed)"),
     "blanks": lambda n: HEAD + "x = 1  #" + " #" * n + " noqa: TRP201\n",
 }

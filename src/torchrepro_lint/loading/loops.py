@@ -136,6 +136,12 @@ class _Body:
         return self.items | own | held
 
     @cached_property
+    def _moved(self) -> set[str]:
+        """What the loop adds to."""
+        moved = (n.target for n in self.inside if isinstance(n, ast.AugAssign) and isinstance(n.op, ast.Add))
+        return {ast.unparse(target) for target in moved}
+
+    @cached_property
     def _handed_on(self) -> set[str]:
         """The names that calls are given, but for `len(found)`."""
         calls = [n for n in self.inside if isinstance(n, ast.Call) and last_name(n.func) != "len"]
@@ -240,14 +246,13 @@ class _Body:
     def _is_next_place(self, key: ast.expr) -> bool:
         """`self.end` or `self.end : self.end + n`, where `self.end += n` follows."""
         first = key.lower if isinstance(key, ast.Slice) else key
-        moved = (n.target for n in self.inside if isinstance(n, ast.AugAssign) and isinstance(n.op, ast.Add))
-        return isinstance(first, ast.Attribute) and any(ast.unparse(target) == ast.unparse(first) for target in moved)
+        return isinstance(first, ast.Attribute) and ast.unparse(first) in self._moved
 
     def _is_size(self, node: ast.AST) -> bool:
         """`len(found)` of what may grow by a round."""
         match node:
             case ast.Call(func=ast.Name(id="len"), args=[ast.Name(id=name)]) if self.is_loop:
-                return name in (self._touched | self._handed_on) - self.items - self.local
+                return name not in self.local and (name in self._touched or name in self._handed_on)
             case ast.Call(func=ast.Name(id="len"), args=args):
                 return not any(_mentions(counted, self.items | self.local) for counted in args)
         return False

@@ -12,7 +12,7 @@ from typing import Any
 
 from torchrepro_lint import catalogue
 from torchrepro_lint.dataflow import Call, Module, start_of
-from torchrepro_lint.index import ModuleFacts
+from torchrepro_lint.index import ModuleFacts, Scope
 from torchrepro_lint.project.unknown import UNKNOWN
 from torchrepro_lint.rng.library_objects import LibraryObject
 
@@ -36,7 +36,22 @@ def unseeded(module: Module) -> list[Call]:
     if _is_set_later(module.facts):
         return []
     found = [*filter(_draws, module.calls(rows().keys())), *_samples(module)]
-    return sorted(found, key=lambda call: start_of(call.node))
+    loaded = _loaded(module.facts) if found else set()
+    return sorted((call for call in found if _held_by(call) not in loaded), key=lambda call: start_of(call.node))
+
+
+def _loaded(facts: ModuleFacts) -> set[tuple[Scope, str]]:
+    """The functions and names of objects that are given what they would learn: `kmeans.cluster_centers_ = centers`."""
+    learned = (made.target for name, sets in facts.attribute_sets.items() if name.endswith("_") for made in sets)
+    places = (*learned, *facts.reads(facts.tree).of_attribute("__dict__"))
+    return {(facts.scope_of(p).function, p.value.id) for p in places if isinstance(p.value, ast.Name)}
+
+
+def _held_by(call: Call) -> tuple[Scope, str] | None:
+    match call.facts.parents.get(call.node):
+        case ast.Assign(targets=[ast.Name(id=name)]):
+            return call.scope.function, name
+    return None
 
 
 def position(call: Call) -> int | None:
@@ -47,22 +62,12 @@ def position(call: Call) -> int | None:
 
 
 def _draws(call: Call) -> bool:
-    if call.subclass is not None or not _lacks_seed(call) or _is_given_what_it_learns(call):
+    if call.subclass is not None or not _lacks_seed(call):
         return False
     is_class = call.name.rpartition(".")[2][:1].isupper()
     if is_class and position(call) is None and len(call.node.args) > MOST_POSITIONAL:
         return False
     return any(_applies(row, call) for row in rows()[call.name])
-
-
-def _is_given_what_it_learns(call: Call) -> bool:
-    """Whether what an estimator would learn is set in place of that: `kmeans.cluster_centers_ = centers`."""
-    match call.facts.parents.get(call.node):
-        case ast.Assign(targets=[ast.Name(id=name)]):
-            reads = call.facts.reads(call.scope.function.node).of_name(name)
-            held = [p for p in map(call.facts.parents.get, reads) if isinstance(p, ast.Attribute)]
-            return any(p.attr == "__dict__" or (isinstance(p.ctx, ast.Store) and p.attr.endswith("_")) for p in held)
-    return False
 
 
 def _lacks_seed(call: Call) -> bool:
