@@ -132,7 +132,8 @@ class Suppressor:
         self._reported.sort()
         parts = [part for item in items if (part := self._unused_part(item, own=False))]
         left = [part for part in parts if not self._excused(part.item)]
-        return left + [part for item in items if (part := self._unused_part(item, own=True))]
+        of_own = [item for item in items if item.codes and self._selects(item, UNUSED)]
+        return left + [part for item in of_own if (part := self._unused_part(item, own=True))]
 
     def _silencers(self, code: str, line: int) -> tuple[list[Suppression], list[Suppression]]:
         """The suppressions of a rule for the whole file, and for the statement at a line."""
@@ -205,8 +206,8 @@ class Suppressor:
     def _unused_part(self, item: Suppression, *, own: bool) -> Unused | None:
         """What `item` does not need, among its selectors of TRP002 itself (`own`) or among all others."""
         if item.codes is None:
-            idle = not own and item.kind != "noqa" and self._complete and (id(item), None) not in self._used
-            return self._placed(Unused(item), set(self.known)) if idle else None
+            is_idle = not own and item.kind != "noqa" and self._complete and (id(item), None) not in self._used
+            return self._placed(Unused(item), set(self.known)) if is_idle else None
         places = [
             place
             for place, selector in enumerate(item.codes)
@@ -214,15 +215,16 @@ class Suppressor:
         ]
         if not places and (own or item.codes):
             return None
-        written = {place: self.source.slice(item.code_ranges[place]) for place in places}
-        unused = Unused(
-            item,
-            tuple(places),
-            idle=tuple(text for place, text in written.items() if self._meant(item.codes[place])),
-            unknown=tuple(text for place, text in written.items() if not self._meant(item.codes[place])),
-            whole=len(places) == len(item.codes) and not item.foreign,
-        )
-        return self._placed(unused, {code for place in places for code in self._meant(item.codes[place])})
+        line = self.source.line(item.line)
+        idle: list[str] = []
+        unknown: list[str] = []
+        codes: set[str] = set()
+        for place in places:
+            meant, where = self._meant(item.codes[place]), item.code_ranges[place]
+            (idle if meant else unknown).append(line[where.start.column - 1 : where.end.column - 1])
+            codes |= meant
+        whole = len(places) == len(item.codes) and not item.foreign
+        return self._placed(Unused(item, tuple(places), tuple(idle), tuple(unknown), whole), codes)
 
     def _placed(self, unused: Unused, codes: Collection[str]) -> Unused:
         """With what can be said of where the comment stands."""
@@ -242,9 +244,9 @@ class Suppressor:
         return meant <= self.enabled and (id(item), place) not in self._used
 
     def _alone(self, item: Suppression) -> bool:
-        if item.kind == "ignore-file" or self._statement(item.line) != (item.line, item.line):
+        if item.kind == "ignore-file" or self.source.line(item.line)[: item.range.start.column - 1].strip():
             return False
-        return not self.source.line(item.line)[: item.range.start.column - 1].strip()
+        return self._statement(item.line) == (item.line, item.line)
 
 
 def statement_lines(source: SourceFile, facts: ModuleFacts | None, line: int) -> tuple[int, int]:

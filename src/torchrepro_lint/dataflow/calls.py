@@ -45,17 +45,18 @@ class Call(NamedTuple):
 
         `**options` is looked into, on any path; an opaque `*args` or `**kwargs` that may hold it gives UNKNOWN.
         """
-        keywords, given = self.node.keywords, self.node.args
-        named = [keyword.arg for keyword in keywords]
-        if name in named:
-            return Site(keywords[named.index(name)].value, self.scope)
+        given, unpacks = self.node.args, False
+        for keyword in self.node.keywords:
+            if keyword.arg == name:
+                return Site(keyword.value, self.scope)
+            unpacks = unpacks or keyword.arg is None
         if position is not None and given:
             for before in given[: position + 1]:
                 if isinstance(before, ast.Starred):
                     return UNKNOWN
             if position < len(given):
                 return Site(given[position], self.scope)
-        return self._unpacked(name) if None in named else None
+        return self._unpacked(name) if unpacks else None
 
     def _unpacked(self, name: str) -> Site | Opaque | None:
         """The argument that `**options` hold."""

@@ -24,7 +24,9 @@ from torchrepro_lint.index import Binding, ModuleFacts, Scope
 MAX_CALLERS = 2  # how far up the calls a test is looked for
 MAX_BEFORE = 64  # statements of one block that may have left, the nearest: nobody writes more tests one after the other
 _OPPOSITES = {ast.Eq: "!=", ast.NotEq: "==", ast.Is: "is not", ast.IsNot: "is", ast.In: "not in", ast.NotIn: "in"}
-_UNTESTED = (ast.Expr, ast.Assign, ast.Return, ast.Call, ast.keyword, ast.Attribute)  # around most places
+_TESTING = (ast.If, ast.While, ast.IfExp, ast.BoolOp, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp,
+            ast.comprehension, ast.match_case, ast.Try)  # fmt: skip
+_IN_BLOCKS = (ast.stmt, ast.ExceptHandler, ast.match_case)
 _UNBROKEN = (ast.Name, ast.Attribute, ast.Subscript, ast.Call, ast.Constant, ast.UnaryOp)  # need no parentheses
 
 
@@ -203,9 +205,10 @@ def _is_of_self(test: ast.expr, scope: Scope) -> bool:
 def _conditions(node: ast.AST, scope: Scope) -> Iterator[PathCondition]:
     function, child = scope.function.node, node
     for holder in ancestors(node, scope):
-        if not isinstance(holder, _UNTESTED):
+        if isinstance(holder, _TESTING):
             yield from _split(_of_arm(holder, child, scope))
-            yield from _split(_of_block(holder, child, scope.facts)[1])
+        if isinstance(child, _IN_BLOCKS) and (before := _of_block(holder, child, scope.facts)[1]):
+            yield from _split(before)
         if isinstance(holder, ast.stmt) and holder is not function:
             yield from conditions(holder, scope)  # many places share these
             return

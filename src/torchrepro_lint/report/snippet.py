@@ -7,7 +7,7 @@ nothing of rules, findings or fixes.
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from itertools import pairwise
 
 from torchrepro_lint.elements import Level, Range
@@ -38,28 +38,31 @@ class Frame(NamedTuple):
     width: int
     paint: Paint
 
-    def draw(self) -> Iterator[str]:
+    def draw(self) -> list[str]:
         """The frame's rows, without newlines; none when there are no lines to show."""
         shown = self._shown()
         if not shown:
-            return
+            return []
         previous = 0
         bar, edge = _Bar.over(self.annotations, self.lines), self._row("", "")
-        yield edge
+        rows = [edge]
         for number in shown:
             if previous and number > previous + 1:
                 inside = bar is not None and bar.covers(previous + 1)
-                yield self._skip(inside, bar is not None)
-            yield from self._line(number, bar)
+                rows.append(self._skip(inside, bar is not None))
+            rows += self._line(number, bar)
             previous = number
-        yield edge
+        rows.append(edge)
+        return rows
 
     def _shown(self) -> list[int]:
         shown: set[int] = set()
         for annotation in self.annotations:
             first = annotation.range.start.line
             last = min(_last_line(annotation.range), len(self.lines)) if annotation.primary else first
-            if last - first < _WHOLE:
+            if last == first:
+                shown.add(first)
+            elif last - first < _WHOLE:
                 shown.update(range(first, last + 1))
             else:
                 shown.update((first, first + 1, last))
@@ -68,41 +71,43 @@ class Frame(NamedTuple):
         return sorted([*numbers, *single_gaps]) if single_gaps else numbers
 
     def _row(self, number: str, text: str) -> str:
-        return (self.paint("frame", f"{number:>{self.gutter}} |") + f" {text}").rstrip()
+        return f"{self.paint('frame', number.rjust(self.gutter) + ' |')} {text}".rstrip()
 
     def _skip(self, inside: bool, barred: bool) -> str:
         edge = self.paint(self.level, " |") if inside else "  " if barred else ""
         return (self.paint("frame", f"{'...':<{self.gutter + 2}}") + edge).rstrip()
 
-    def _line(self, number: int, bar: _Bar | None) -> Iterator[str]:
+    def _line(self, number: int, bar: _Bar | None) -> list[str]:
         edge = bar.edge(number) if bar else ""
         row = Row(self.lines[number - 1], max(self.width - self.gutter - 3 - len(edge), _LEAST))
         here = [item for item in self.annotations if item.range.start.line == number]
         row.focus(*_span(here[0].range, row.length) if here else (0, 1))
-        yield self._row(str(number), self.paint(self.level, edge) + row.text)
+        rows = [self._row(str(number), self.paint(self.level, edge) + row.text)]
         if bar and number == bar.first and not bar.flush:
             start, _ = row.place(bar.column, bar.column + 1)
-            yield self._row("", self.paint(self.level, " " + "_" * (start + 1) + "^"))
+            rows.append(self._row("", self.paint(self.level, " " + "_" * (start + 1) + "^")))
         for item in here:
             if not (bar and bar.annotation is item):
-                yield from self._underline(item, row, self.paint(self.level, _edge_below(bar, number)))
+                rows += self._underline(item, row, self.paint(self.level, _edge_below(bar, number)))
         if bar and number == bar.last:
             _, end = row.place(0, bar.end_column)
             text = "|" + "_" * (end + 1) + "^"
-            yield self._row("", self._labelled(self.level, text, bar.annotation.label))
+            rows.append(self._row("", self._labelled(self.level, text, bar.annotation.label)))
+        return rows
 
-    def _underline(self, item: Annotation, row: Row, edge: str) -> Iterator[str]:
+    def _underline(self, item: Annotation, row: Row, edge: str) -> list[str]:
         start, end = row.place(*_span(item.range, row.length))
         start = min(start, row.width - 1)  # the end of a line that fills the row
         style: Style | Level = self.level if item.primary else "related"
         marks = ("^" if item.primary else "-") * max(end - start, 1)
         label = visible(item.label)
-        fits = start + len(marks) + 1 + columns(label) <= row.width
-        if fits or not label:
-            yield self._row("", edge + " " * start + self._labelled(style, marks, label))
-            return
-        yield self._row("", edge + " " * start + self.paint(style, marks))
-        yield self._row("", edge + " " * max(min(start, row.width - columns(label)), 0) + self.paint(style, label))
+        if not label or start + len(marks) + 1 + columns(label) <= row.width:
+            return [self._row("", edge + " " * start + self._labelled(style, marks, label))]
+        left = max(min(start, row.width - columns(label)), 0)
+        return [
+            self._row("", edge + " " * start + self.paint(style, marks)),
+            self._row("", edge + " " * left + self.paint(style, label)),
+        ]
 
     def _labelled(self, style: Style | Level, marks: str, label: str) -> str:
         return self.paint(style, f"{marks} {visible(label)}" if label else marks)
@@ -200,4 +205,5 @@ class Row:
         return first, last
 
     def _column(self, character: int) -> int:
-        return self._starts[min(max(character, 0), len(self._starts) - 1)]
+        starts = self._starts
+        return starts[character] if 0 <= character < len(starts) else starts[-1 if character > 0 else 0]
