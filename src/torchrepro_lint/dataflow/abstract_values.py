@@ -15,6 +15,9 @@ MAX_SETS = 120  # places that set one item or attribute: as many as an evaluatio
 # Methods of modules and tensors that give back the object itself, moved or switched.
 SAME_OBJECT = frozenset({"to", "cuda", "cpu", "train", "eval", "half", "float", "double", "bfloat16",
                          "requires_grad_", "share_memory", "to_empty"})  # fmt: skip
+# What gives the items that it is given first.
+_SAME_ITEMS = frozenset({"builtins.list", "builtins.tuple", "builtins.iter", "builtins.reversed", "builtins.sorted",
+                         "tqdm.tqdm", "tqdm.auto.tqdm"})  # fmt: skip
 
 
 class Constant(NamedTuple):
@@ -74,6 +77,7 @@ class Unknown(NamedTuple):
     scope: Scope | None = None
 
 
+_Item: TypeAlias = "tuple[ast.expr, Scope]"
 Origin: TypeAlias = "Constant | Reference | Result | Display | Element | Parameter | Unknown"
 
 
@@ -105,12 +109,71 @@ class AbstractValues(Domain["list[Origin]"]):
         return [Unknown(node, scope)]
 
     def element(self, loop: Binding, scope: Scope, of: Of[list[Origin]]) -> list[Origin]:
+        """Of functions and objects that are written out, all that the variable may be."""
+        items = _taken(loop.value, loop.path, scope, of) if loop.value is not None else None
+        found = self.join([of(*item) for item in items or ()])
+        if found and all(isinstance(o, Reference) or (isinstance(o, Result) and o.callee is not None) for o in found):
+            return found
         whole = loop.value if not loop.path else None
         return [Element(whole, scope) if whole is not None else Unknown(loop.node, scope)]
 
     def parameter(self, binding: Binding, function: Scope, of: Of[list[Origin]]) -> list[Origin]:
         assert isinstance(binding.node, ast.arg)
         return [Parameter(binding.node.arg, function)]
+
+
+def _taken(container: ast.expr, path: tuple[int, ...], scope: Scope, of: Of[list[Origin]]) -> list[_Item] | None:
+    """What a loop over `container` may take, or the part of it that `path` leads to; None where that is not written
+    out, and of nothing."""
+    items: list[_Item] = []
+    for origin in of(container, scope):
+        found = _taken_of(origin, path, of)
+        if not found or len(items) + len(found) > MAX_ITEMS:
+            return None
+        items += found
+    return items
+
+
+def _taken_of(origin: Origin, path: tuple[int, ...], of: Of[list[Origin]]) -> list[_Item] | None:
+    match origin, path:
+        case Display(node=ast.Tuple(elts=items) | ast.List(elts=items) | ast.Set(elts=items), scope=where), _:
+            return _parts(items, path, where, of)
+        case Result(callee="builtins.enumerate", node=ast.Call(args=[items, *_]), scope=where), (1, *rest):
+            return _taken(items, tuple(rest), where, of)
+        case Result(callee="builtins.zip", node=ast.Call(args=args), scope=where), (place, *rest) if place < len(args):
+            return _taken(args[place], tuple(rest), where, of)
+        case Result(callee=str() as name, node=ast.Call(args=[items, *_]), scope=where), _ if name in _SAME_ITEMS:
+            return _taken(items, path, where, of)
+        case Result(callee=None, node=ast.Call(func=ast.Attribute(value=table, attr="values")), scope=where), _:
+            return _values(table, path, where, of)
+        case Result(callee=None, node=ast.Call(func=ast.Attribute(value=table, attr="items")), scope=where), (1, *rest):
+            return _values(table, tuple(rest), where, of)
+    return None
+
+
+def _values(table: ast.expr, path: tuple[int, ...], scope: Scope, of: Of[list[Origin]]) -> list[_Item] | None:
+    match of(table, scope):
+        case [Display(node=ast.Dict(keys=keys, values=values), scope=where)] if None not in keys:
+            return _parts(values, path, where, of)
+    return None
+
+
+def _parts(items: Sequence[ast.expr], path: tuple[int, ...], scope: Scope, of: Of[list[Origin]]) -> list[_Item] | None:
+    """The parts of these items that a path leads to."""
+    found: list[_Item] = []
+    for item in items[: MAX_ITEMS + 1]:
+        if isinstance(item, ast.Starred):
+            inner = _taken(item.value, path, scope, of)
+        elif path:
+            opened = [(unpacked(origin, path[0]), origin) for origin in of(item, scope)]
+            parts = [(part, o.scope) for part, o in opened if part is not None and isinstance(o, Display)]
+            inner = [i for part, where in parts for i in _parts([part], path[1:], where, of) or ()]
+        else:
+            inner = [(item, scope)]
+        if not inner:
+            return None
+        found += inner
+    return found
 
 
 def unpacked(origin: Origin, place: int) -> ast.expr | None:
