@@ -238,7 +238,7 @@ def _callers(function: Scope, depth: int, program: Program) -> Context:
 
 def _calls_of_objects(owner: Scope, program: Program) -> Sequence[CallSite]:
     """Those that say what the class is for: a test calls whatever there is."""
-    if owner.kind != "class" or not Layers(program).is_module(owner):
+    if not Layers(program).is_module(owner):
         return ()
     return [site for site in module_calls(owner, program) or () if not is_test(site[1].facts)]
 

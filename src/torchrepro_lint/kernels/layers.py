@@ -25,9 +25,10 @@ class Layers:
     def __init__(self, program: Program) -> None:
         self.program = program
 
-    def is_module(self, owner: Scope) -> bool:
-        """Whether a project class derives from torch.nn.Module, as far as its bases can be named."""
-        return any(b.startswith(_MODULE_BASES) or b.endswith(_MODULE_NAMES) for b in self.program.external_bases(owner))
+    def is_module(self, owner: Scope | None) -> bool:
+        """Whether this is a class that derives from torch.nn.Module, as far as its bases can be named."""
+        bases = self.program.external_bases(owner) if owner is not None and owner.kind == "class" else ()
+        return any(base.startswith(_MODULE_BASES) or base.endswith(_MODULE_NAMES) for base in bases)
 
     def learns(self, made: Result) -> bool:
         """Whether the module has parameters of its own, as far as its class tells."""
@@ -84,7 +85,7 @@ class Layers:
 
     def _is_module_class(self, callee: str | Scope | None) -> bool:
         if isinstance(callee, Scope):
-            return callee.kind == "class" and self.is_module(callee)
+            return self.is_module(callee)
         return callee is not None and callee.startswith("torch.nn.") and callee.rpartition(".")[2][:1].isupper()
 
 

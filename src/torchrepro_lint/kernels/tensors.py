@@ -223,9 +223,7 @@ class Tensors(Domain[Traits]):
         return found if passed else found._replace(gradient=False if hints.is_input(name, function) else None)
 
     def _is_forward(self, function: Scope) -> bool:
-        owner = function.parent
-        named = function.own_name == "forward"
-        return named and owner is not None and owner.kind == "class" and self.layers.is_module(owner)
+        return function.own_name == "forward" and self.layers.is_module(function.parent)
 
     # -- attributes and items -----------------------------------------------------------------------------------
     def known_attribute(self, node: ast.Attribute, scope: Scope, of: Of[Traits]) -> Traits | None:

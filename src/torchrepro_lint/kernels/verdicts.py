@@ -189,10 +189,8 @@ class _Reader:
     def _is_from_outside(self, function: Scope) -> bool:
         """Whether what a function is given, by nobody that is known, is no part of what a model computes."""
         owner = function.function.parent
-        is_forward = function.function.own_name == "forward"
-        if not is_forward or owner is None or not self.tensors.layers.is_module(owner):
-            return True
-        return is_outermost(owner, self.program)
+        is_forward = function.function.own_name == "forward" and self.tensors.layers.is_module(owner)
+        return not is_forward or owner is None or is_outermost(owner, self.program)
 
     def _is_fixed_measure(self, scope: Scope) -> bool:
         """Whether code lies in a module class that freezes itself, and of whose objects no call is seen."""
