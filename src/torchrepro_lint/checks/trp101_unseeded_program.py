@@ -48,7 +48,7 @@ def _draft(program: Program, seeding: Seeding, found: Unseeded) -> Draft:
             "draw": found.first.draw.what if found.first is not None else _written(found),
             "calls": listed([f"`{_CALLS[f]}`" for f in families]),
         },
-        message="answers" if answers else _MESSAGES.get(found.kind),
+        message="answers" if answers else "elsewhere" if _seeds_elsewhere(seeding, found) else _MESSAGES.get(found.kind),
         level=Level.NOTE if answers or found.kind in ("shown", "kept") else None,
         certainty=Certainty.CERTAIN if found.certain else Certainty.LIKELY,
         properties={"families": families},
@@ -56,6 +56,14 @@ def _draft(program: Program, seeding: Seeding, found: Unseeded) -> Draft:
         edits=fix.edits if fix is not None else (),
         unsafe=fix is not None and (fix.unsafe or not is_for_training(seeding, program)),
     )
+
+
+def _seeds_elsewhere(seeding: Seeding, found: Unseeded) -> bool:
+    """Whether a way that does not lead to the draw seeds a generator of which "never" would be said."""
+    from torchrepro_lint.seeding.seeding import SEEDED
+
+    seeders = (met.seeder for met in seeding.met if met.level >= SEEDED)
+    return found.kind == "never" and any(s is not None and not set(found.named).isdisjoint(s.families) for s in seeders)
 
 
 def _configured(draft: Draft, seeding: Seeding, found: Unseeded, program: Program) -> Draft:

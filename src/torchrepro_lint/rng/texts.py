@@ -138,6 +138,11 @@ class Texts(Domain[Text]):
         whole = of(container, scope)
         return whole if isinstance(key, ast.Slice) else _value(whole)
 
+    def unpacked(self, container: ast.expr, path: tuple[int, ...], scope: Scope, of: _Of) -> Text:
+        """Nobody takes a text apart: what may also be one is something else where that is done."""
+        whole = of(container, scope)
+        return _UNKNOWN if whole.own is whole.within is Evidence.SURE else _value(whole)
+
     def parameter(self, binding: Binding, function: Scope, of: _Of) -> Text:
         annotation = getattr(binding.node, "annotation", None)
         if annotation is None:
