@@ -48,7 +48,7 @@ def _draft(program: Program, seeding: Seeding, found: Unseeded) -> Draft:
             "draw": found.first.draw.what if found.first is not None else _written(found),
             "calls": listed([f"`{_CALLS[f]}`" for f in families]),
         },
-        message="answers" if answers else "elsewhere" if _seeds_elsewhere(seeding, found) else _MESSAGES.get(found.kind),
+        message="answers" if answers else _message(seeding, found),
         level=Level.NOTE if answers or found.kind in ("shown", "kept") else None,
         certainty=Certainty.CERTAIN if found.certain else Certainty.LIKELY,
         properties={"families": families},
@@ -58,12 +58,13 @@ def _draft(program: Program, seeding: Seeding, found: Unseeded) -> Draft:
     )
 
 
-def _seeds_elsewhere(seeding: Seeding, found: Unseeded) -> bool:
-    """Whether a way that does not lead to the draw seeds a generator of which "never" would be said."""
+def _message(seeding: Seeding, found: Unseeded) -> str | None:
+    """Of a program that seeds a generator on another way than the one to the draw, "never" would be false."""
     from torchrepro_lint.seeding.seeding import SEEDED
 
     seeders = (met.seeder for met in seeding.met if met.level >= SEEDED)
-    return found.kind == "never" and any(s is not None and not set(found.named).isdisjoint(s.families) for s in seeders)
+    elsewhere = any(s is not None and not set(found.named).isdisjoint(s.families) for s in seeders)
+    return "elsewhere" if elsewhere and found.kind == "never" else _MESSAGES.get(found.kind)
 
 
 def _configured(draft: Draft, seeding: Seeding, found: Unseeded, program: Program) -> Draft:

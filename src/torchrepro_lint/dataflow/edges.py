@@ -62,7 +62,8 @@ class Edges:
             case ast.Subscript(value=value, slice=key):
                 yield from self.into(value, node, use.inside(_key(key)))
             case ast.Attribute(attr=attr) if (owner := references.class_of_self(target, use.scope)) is not None:
-                yield from self.attribute(owner, attr, use)
+                setter = _setter(owner, attr, self.program)
+                yield from self.attribute(owner, attr, use) if setter is None else self._set_by(setter, use)
             case _:
                 yield ESCAPED
 
@@ -107,6 +108,12 @@ class Edges:
         bindings = function.bindings.get(name, ())
         yield from map(use.site, reads_of_binding(name, function, bindings[0].node) if bindings else ())
 
+    def _set_by(self, setter: Scope, use: Use[Any]) -> Iterator[Step]:
+        """It becomes the value that the setter of a property is given."""
+        for name, bindings in list(setter.bindings.items())[1:2]:
+            self._held(name, setter, use)
+            yield from map(use.site, reads_of_binding(name, setter, bindings[0].node))
+
     def returned(self, use: Use[Any]) -> Iterator[Step]:
         """A function gives it to its callers: to those who gave it to the function, where that is how it came."""
         function = use.scope.function
@@ -128,6 +135,16 @@ class Edges:
 
 def _key(node: ast.expr) -> object:
     return node.value if isinstance(node, ast.Constant) else ANY
+
+
+def _setter(owner: Scope, name: str, program: Program) -> Scope | None:
+    """The function that runs where a property of a class, or of one that it derives from, is set."""
+    for base in program.names.bases(owner):
+        for binding in base.bindings.get(name, ()) if isinstance(base, Scope) else ():
+            decorators = binding.node.decorator_list if isinstance(binding.node, FunctionNode) else ()
+            if isinstance(base, Scope) and any(last_name(d) == "setter" for d in decorators):
+                return base.children[binding.node]
+    return None
 
 
 def _is_property(node: ast.AST) -> bool:

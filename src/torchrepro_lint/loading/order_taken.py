@@ -11,6 +11,7 @@ from torchrepro_lint.dataflow import Program
 from torchrepro_lint.dataflow.abstract_values import Result
 from torchrepro_lint.dataflow.conditions import PathCondition, conditions
 from torchrepro_lint.dataflow.edges import Edges
+from torchrepro_lint.dataflow.reaching_definitions import reads_of_binding
 from torchrepro_lint.dataflow.use import STOP, Steps, Use
 from torchrepro_lint.index import Scope, last_name
 from torchrepro_lint.loading import order_loops
@@ -67,8 +68,12 @@ def indexed(parent: ast.Subscript, use: Use[Shown], edges: Edges, asked: ast.exp
             return STOP if _is_only_told(parent, scope) else decided(use, parent, "decides which items each part gets")
         case ast.Constant(value=str()) | ast.Tuple():
             return STOP
+        case index if _is_mask(_held(index, scope)):
+            return (use.at(parent),)
         case ast.Constant() | ast.UnaryOp():
-            if _is_single(parent.value, scope) or is_shared(parent, scope.facts) or _is_complaint(parent, scope):
+            if _is_single(parent.value, scope) or is_shared(parent, scope.facts):
+                return STOP
+            if _is_complaint(parent, scope) or _is_only_told(parent, scope):
                 return STOP
             return decided(use, parent, TAKEN)
         case ast.Name(id=index) if (loop := _loop_over(parent.value, index, scope)) is not None:
@@ -76,6 +81,16 @@ def indexed(parent: ast.Subscript, use: Use[Shown], edges: Edges, asked: ast.exp
         case index if _is_found_by_value(index, parent.value, scope, edges.program):
             return STOP
     return decided(use, parent, "decides which item each index refers to")
+
+
+def _is_mask(index: ast.expr) -> bool:
+    """Whether this chooses rows of a table or an array, which stay in their order: `rows[rows.split != "test"]`."""
+    match index:
+        case ast.Compare() | ast.BoolOp() | ast.BinOp(op=ast.BitAnd() | ast.BitOr()) | ast.UnaryOp(op=ast.Invert()):
+            return True
+        case ast.Call(func=ast.Attribute(attr=name)):
+            return name in _table()["masks"]
+    return False
 
 
 def _is_found_by_value(index: ast.expr, items: ast.expr, scope: Scope, program: Program) -> bool:
@@ -138,8 +153,14 @@ def _held(node: ast.expr, scope: Scope) -> ast.expr:
 
 
 def _is_complaint(node: ast.expr, scope: Scope) -> bool:
-    """Whether an item is named in an error message only."""
-    return isinstance(scope.facts.statement(node), ast.Raise | ast.Assert)
+    """Whether an item is named in an error message only: `message = f"{names[0]} is missing"; raise ...(message)`."""
+    match scope.facts.statement(node):
+        case ast.Raise() | ast.Assert():
+            return True
+        case ast.Assign(targets=[ast.Name(id=name)], value=ast.JoinedStr() | ast.BinOp() | ast.Call()) as statement:
+            reads = reads_of_binding(name, scope, statement) if name in scope.bindings else ()
+            return bool(reads) and all(isinstance(scope.facts.statement(r.node), ast.Raise) for r in reads)
+    return False
 
 
 def _is_only_told(node: ast.expr, scope: Scope) -> bool:
@@ -165,6 +186,8 @@ def method(parent: ast.Attribute, use: Use[Shown], edges: Edges) -> Steps:
     """`items.something`."""
     outer = use.scope.facts.parents[parent]
     if parent.attr == "iloc" and isinstance(outer, ast.Subscript):
+        if _is_complaint(outer, use.scope):
+            return STOP
         return decided(use, outer, "decides which item each index refers to")
     match use.method:
         case "copy", call:

@@ -244,8 +244,8 @@ class Seeding:
         return "load" in self.reached and any(self._may_give_weights(*site) for site in self.calls("load"))
 
     def _may_give_weights(self, call: ast.Call, scope: Scope) -> bool:
-        """Whether a `load` is none of a format for data, nor in a data set, nor the project's own, which is followed."""
-        if self.program.functions_run(call, scope):
+        """Whether a `load` is none of a format for data, nor in a data set, nor the project's own."""
+        if self.program.functions_run(call, scope):  # whose own calls are followed
             return False
         name, owner = self.program.callee(call, scope), scope.method_class
         if name is not None and not name.startswith(_HOLD_WEIGHTS):
