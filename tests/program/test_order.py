@@ -57,7 +57,7 @@ DECIDES = {
         "decides which item each index refers to",
     ),
     "slice": ("x = os.listdir(d)\ny = x[:10]", "decides which items each part gets"),
-    "progress": ("x = [f for f in tqdm(os.listdir(d))]\nprint(x[0])", "decides which item is taken"),
+    "progress": ("x = [f for f in tqdm(os.listdir(d))]\ny = x[0]", "decides which item is taken"),
     "shuffled": ("x = os.listdir(d)\nrandom.shuffle(x)", "decides what even a seeded shuffle gives"),
     "chosen": ("x = random.choice(os.listdir(d))", "decides which item a random draw picks"),
     "numbered": ("x = {c: i for i, c in enumerate(os.listdir(d))}", "decides the number of each item"),
@@ -120,7 +120,7 @@ DECIDES = {
         "decides which item each index refers to",
     ),
     "generator": (
-        "def read():\n    for f in os.listdir(d):\n        yield f\nx = list(read())\nprint(x[0])",
+        "def read():\n    for f in os.listdir(d):\n        yield f\nx = list(read())\ny = x[0]",
         "decides which item is taken",
     ),
     "method": (

@@ -18,6 +18,7 @@ from torchrepro_lint.dataflow.options import certainty_of
 from torchrepro_lint.dataflow.reachability import reached_by_default
 from torchrepro_lint.index import ModuleFacts, Scope
 from torchrepro_lint.model import Certainty, Edit, Level, Range
+from torchrepro_lint.project.entries import files_of_programs
 from torchrepro_lint.project.unknown import UNKNOWN
 from torchrepro_lint.rng.generators import is_given_a_state, is_only_drawn_from, leaving_out, names_something
 from torchrepro_lint.rng.own_seed import generator_seed, numbered
@@ -57,6 +58,7 @@ def check(module: Module, program: Program) -> Iterator[Draft]:
             unsafe=_is_variable(seed)
             or not runs_once(program, call.node, call.scope)
             or _is_meant(call)
+            or _is_for_others(call, program)
             or (bool(call.facts.source.cells) and trains_nothing(call.facts, program)),
         )
         yield placed(draft, seed if isinstance(seed, Site) else None, program, str(program.project.seed), is_none)
@@ -134,6 +136,12 @@ def _is_meant(call: Call) -> bool:
     statement = facts.statement(call.node)
     lines = range(top_line(facts, statement), (statement.end_lineno or 0) + 1)
     return any(_MEANT.search(facts.source.line(n).partition("#")[2]) for n in lines)
+
+
+def _is_for_others(call: Call, program: Program) -> bool:
+    """Whether a library has one generator for all who import it, which no program in sight does."""
+    is_shared = call.scope.function.kind == "module" and not call.facts.source.cells
+    return is_shared and not files_of_programs(call.facts, program.project)
 
 
 def _is_variable(seed: object) -> bool:
