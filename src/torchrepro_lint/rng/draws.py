@@ -22,6 +22,7 @@ _BUILT: Mapping[str, Any] = {"family": "torch", "kind": "init"}  # a model of tr
 TAKEN = {
     "torch.get_rng_state": "torch",
     "torch.random.get_rng_state": "torch",
+    "torch.default_generator.get_state": "torch",
     "numpy.random.get_state": "numpy",
     "random.getstate": "python",
 }
@@ -30,6 +31,7 @@ TAKEN = {
 PUT = {
     "torch.set_rng_state": "torch",
     "torch.random.set_rng_state": "torch",
+    "torch.default_generator.set_state": "torch",
     "numpy.random.set_state": "numpy",
     "random.setstate": "python",
 }
