@@ -62,7 +62,8 @@ def _message(seeding: Seeding, found: Unseeded) -> str | None:
     """Of a program that seeds a generator on another way than the one to the draw, "never" would be false."""
     from torchrepro_lint.seeding.seeding import SEEDED
 
-    seeders = (met.seeder for met in seeding.met if met.level >= SEEDED)
+    process = found.first.process if found.first is not None else None
+    seeders = (met.seeder for met in seeding.met if met.level >= SEEDED and met.process is process)
     elsewhere = any(s is not None and not set(found.named).isdisjoint(s.families) for s in seeders)
     return "elsewhere" if elsewhere and found.kind == "never" else _MESSAGES.get(found.kind)
 

@@ -72,20 +72,31 @@ def saves(call: ast.Call, scope: Scope, program: Program) -> bool:
 
 
 def is_sorted_at(node: ast.expr, scope: Scope) -> bool:
-    """Whether the order of what `node` reads is fixed from there on: `x.sort()`, `x[:] = sorted(x)`, `x = sorted(x)` or
-    `x = dict(sorted(x.items()))`."""
+    """Whether the order of what `node` reads is fixed from there on: `x.sort()`, `x[:] = sorted(x)`, `x = sorted(x)`,
+    `x = dict(sorted(x.items()))`, or `x[key] = x[key].sort_values("name")`."""
     parents = scope.facts.parents
     holder = parents[node]
+    if isinstance(holder, ast.Subscript) and holder.value is node and isinstance(parents[holder], ast.Attribute):
+        node, holder = holder, parents[holder]
     if isinstance(holder, ast.Attribute):
+        if isinstance(call := parents[holder], ast.Call) and holder.attr in ("sort_values", "sort_index"):
+            is_inplace = any(
+                k.arg == "inplace" and isinstance(k.value, ast.Constant) and k.value.value is True
+                for k in call.keywords
+            )
+            return is_inplace or _is_stored_as(node, call, scope)
         if holder.attr not in ("items", "keys"):
             return holder.attr == "sort"
         holder = parents[parents[holder]]
     if isinstance(holder, ast.Subscript) and isinstance(holder.slice, ast.Slice) and isinstance(holder.ctx, ast.Store):
         value = getattr(parents[holder], "value", None)
         return isinstance(value, ast.Call) and sorts(value)
-    if not isinstance(holder, ast.Call) or not sorts(holder):
-        return False
-    statement = scope.facts.statement(holder)
+    return isinstance(holder, ast.Call) and sorts(holder) and _is_stored_as(node, holder, scope)
+
+
+def _is_stored_as(node: ast.expr, made: ast.expr, scope: Scope) -> bool:
+    """Whether what is `made` takes the place of what `node` reads."""
+    statement = scope.facts.statement(made)
     targets = statement.targets if isinstance(statement, ast.Assign) else []
     return any(ast.unparse(target) == ast.unparse(node) for target in targets)
 
