@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from torchrepro_lint.dataflow import CallSite, NodeSite, Program, calls_like, remembered
 from torchrepro_lint.dataflow.abstract_values import Constant, Display, Origin, Result
+from torchrepro_lint.dataflow.enclosing import loops_around
 from torchrepro_lint.index import ModuleFacts, Scope
 from torchrepro_lint.index.parents import descendants
 from torchrepro_lint.rng import FAMILIES
@@ -51,11 +52,19 @@ def resuming(families: Sequence[str], seeding: Seeding, program: Program) -> Res
     left = _not_kept(families, files, program)
     if not left:
         return None
-    save = next((site for facts in files for site in _saves(facts, program) if seeding.runs(*site)), None)
-    if save is None:
+    saves = [site for facts in files for site in _saves(facts, program) if seeding.runs(*site)]
+    if not saves:
         return None
-    load = next((site for facts in files for site in _resumes(facts, program) if seeding.runs(*site)), None)
-    return Resuming(save, load, left) if load is not None else None
+    again = {node for save in saves for node in _in_loop_of(*save)}
+    loads = (site for facts in files for site in _resumes(facts, program) if site[0] not in again)
+    load = next((site for site in loads if seeding.runs(*site)), None)
+    return Resuming(saves[0], load, left) if load is not None else None
+
+
+def _in_loop_of(save: ast.Call, scope: Scope) -> Iterator[ast.AST]:
+    """What runs in the loop that saves: a state that is put back there is one of this run, the best so far."""
+    loop = next(loops_around(scope.facts, save), None)
+    return ast.walk(loop) if loop is not None else iter(())
 
 
 def _not_kept(families: Sequence[str], files: Sequence[ModuleFacts], program: Program) -> tuple[str, ...]:

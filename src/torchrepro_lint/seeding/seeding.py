@@ -206,9 +206,16 @@ class Seeding:
         of a module, whether it stands under no guard but the program's own; nobody imports a notebook."""
         function = scope.function
         if function.kind != "module":
-            is_called = function.own_name in self.reached and self._may_be_made(function)
-            return function in self.entered or is_called
+            return function in self.entered or (function.own_name in self.reached and self._may_be_called(function))
         return scope.facts is self.entry.facts or not (scope.facts.in_guard(node) or scope.facts.source.cells)
+
+    def _may_be_called(self, function: Scope) -> bool:
+        """Whether the calls of a function's name are not all of something else: of `json.load`, for a plain `load`."""
+        if function.method_class is not None:
+            return self._may_be_made(function)
+        sites = [site for facts in self.visited for site in facts.calls.get(function.own_name, ())]
+        called = {callee for site in sites for callee in self.program.values.callees(*site)}
+        return not sites or not called.isdisjoint({function, None})
 
     def _may_be_made(self, function: Scope) -> bool:
         """Whether a function is no constructor, or is that of a class which some file of the program names."""
