@@ -84,7 +84,7 @@ DECIDES = {
     "drawn in a list": ("x = [random.random() for f in os.listdir(d)]", "decides which item gets which random number"),
     "shuffled one by one": (
         "for f in os.listdir(d):\n    x = read(f)\n    random.shuffle(x)",
-        "decides which item gets which random order",
+        "decides which item gets which random draw",
     ),
     "written": (
         "with open(p, 'w') as out:\n    for f in os.listdir(d):\n        out.write(f)",

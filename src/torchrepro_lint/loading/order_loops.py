@@ -20,7 +20,7 @@ from torchrepro_lint.rng.draws import draw_of
 from torchrepro_lint.rng.seeded_before import may_seed
 
 _DATA = ("data", "sample", "image", "label", "class", "split", "corpus")
-_DRAWN = {"sample": "number", "order": "order"}  # by the kind of the draw
+_DRAWN = {"sample": "number", "order": "draw"}  # by the kind of the draw
 _Held: TypeAlias = Literal["numbering", "numbers"]
 _PACKS = frozenset({"builtins.chr", "builtins.str", "builtins.list", "builtins.tuple"})
 
@@ -73,7 +73,7 @@ def rounds(node: Loop | ast.While, use: Use[Shown], edges: Edges) -> Iterator[St
 
 
 def _drawn(program: Program, body: Sequence[ast.AST], facts: ModuleFacts) -> Decision | None:
-    """A random number or order that is drawn for each item in turn, by a generator that is not seeded for each."""
+    """A random number, order or choice that is drawn for each item in turn, where nothing seeds for each."""
     for node in run_with(body):
         if isinstance(node, ast.Call):
             scope = facts.scope_of(node)
