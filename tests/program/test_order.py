@@ -82,6 +82,10 @@ DECIDES = {
     ),
     "drawn": ("for f in os.listdir(d):\n    x = np.random.rand()", "decides which item gets which random number"),
     "drawn in a list": ("x = [random.random() for f in os.listdir(d)]", "decides which item gets which random number"),
+    "shuffled one by one": (
+        "for f in os.listdir(d):\n    x = read(f)\n    random.shuffle(x)",
+        "decides which item gets which random draw",
+    ),
     "written": (
         "with open(p, 'w') as out:\n    for f in os.listdir(d):\n        out.write(f)",
         "becomes the order in which the items are written",
@@ -201,6 +205,7 @@ def test_an_order_that_is_seen(text: str, why: str, tmp_path: Path) -> None:
 
 
 FREE = {
+    "seeded for each": "for f in os.listdir(d):\n    x = read(f)\n    random.seed(0)\n    random.shuffle(x)",
     "own dict": "x = {}\nfor k in os.listdir(d):\n    x[k][1] = f(k)\nfor v in x.values():\n    y = list(v)[0]",
     "another key": "x = {}\nx['a'] = os.listdir(d)\ny = x['b'][0]",
     "rebound before": "x = os.listdir(d)\nif a:\n    x = read()\nelse:\n    x = read2()\ny = x[0]",

@@ -62,7 +62,22 @@ def test_a_set_that_surely_holds_text(text: str, tmp_path: Path) -> None:
     assert evidence(tmp_path, text) == [Evidence.SURE]
 
 
-@pytest.mark.parametrize("text", ["x = set(words)", "x = set(zip(words, range(9)))", "x = {row['name'] for row in y}"])
+NAMED = [
+    "x = set(words)",
+    "x = set(zip(words, range(9)))",
+    "x = {row['name'] for row in y}",
+    "from typing import List\ndef f(xs: List[str]):\n    return set(xs)",
+    "from typing import Optional, Sequence\ndef f(xs: Optional[Sequence[str]] = None):\n    return set(xs)",
+    "def f(xs: list[str] | None):\n    return set(xs)",
+    "def f(xs: dict[str, int]):\n    return set(xs.keys())",
+    "def f(xs: dict[int, str]):\n    return set(xs.values())",
+    "from typing import Dict, Tuple\ndef f(xs: Dict[str, Tuple[str, str]]):\n    return set(xs.values())",
+    "def f(xs: dict[int, list[str]]):\n    return set(xs[3])",
+    "def f(xs: list[tuple[int, str]]):\n    return {x for x in xs}",
+]
+
+
+@pytest.mark.parametrize("text", NAMED)
 def test_text_by_its_name(text: str, tmp_path: Path) -> None:
     assert evidence(tmp_path, text) == [Evidence.NAME]
 
@@ -80,6 +95,10 @@ NO_TEXT = [
     "x = set(x.tolist())",
     "y = [y]\ny = list(y)\nx = set(y)",
     "x = {'a', 1}",
+    "def f(xs: list[int]):\n    return set(xs)",
+    "def f(xs: dict[str, int]):\n    return set(xs.values())",
+    "from typing import Optional\ndef f(xs: list[Optional[str]]):\n    return set(xs)",
+    "def f(xs: list[list[str]]):\n    return {len(x) for x in xs}",
 ]
 
 

@@ -279,6 +279,20 @@ def test_a_model_of_another_file_is_followed_to_its_last_layer(tmp_path: Path) -
     assert (found.rank, found.gradient) == (4, True)
 
 
+def test_what_a_loader_gives_is_data_also_where_it_is_unpacked_later(tmp_path: Path) -> None:
+    found = traits(
+        tmp_path,
+        """
+        from torch.autograd import Variable
+
+        for step, pack in enumerate(train_loader, start=1):
+            images, masks = pack
+            show(Variable(images).cuda())
+        """,
+    )
+    assert found.gradient is False
+
+
 def test_the_last_assignment_on_the_way_counts(tmp_path: Path) -> None:
     text = """
         def f(x, flat):

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from torchrepro_lint.checks.draft import Draft, Place
 from torchrepro_lint.dataflow import Module, Program, remembered
+from torchrepro_lint.dataflow.enclosing import decorators
 from torchrepro_lint.index import ModuleFacts, Scope
 from torchrepro_lint.seeding.seedings import seedings
 
@@ -48,11 +49,20 @@ def _kernel_on_gpu(seeding: Seeding, program: Program) -> tuple[ast.AST, Scope] 
     files = seeding.visited
     if not uses_gpu(files, program):
         return None
+    found = convolutions.kernels(files, program)
+    if not any(convolutions.looks_up(facts, program) for facts in files):
+        found = (site for site in found if _may_run(site[1], seeding))
     return (
-        convolutions.first_kernel(files, program)
-        or convolutions.first_kernel(convolutions.files_chosen_by_name(files, program), program)
-        or convolutions.imported_kernel(files, program)
+        next(found, None)
+        or next(convolutions.kernels(convolutions.files_chosen_by_name(files, program), program), None)
+        or next(convolutions.imported_kernels(files, program), None)
     )
+
+
+def _may_run(scope: Scope, seeding: Seeding) -> bool:
+    """Whether code lies in no class, or in one that the program may make an object of; a decorator may register it."""
+    owner = scope.method_class
+    return owner is None or bool(decorators(owner)) or seeding.names(owner)
 
 
 def _draft(module: Module, program: Program, seeding: Seeding, seed: Seeder, kernel: tuple[ast.AST, Scope]) -> Draft:

@@ -30,42 +30,39 @@ _MODELS = (
 _LIBRARIES = frozenset({"torchvision", "timm", "segmentation_models_pytorch"})
 _DOTTED = r"[a-zA-Z_]\w*(?:\.\w+)+"
 _QUOTED = rf"""["']{_DOTTED}["']"""
-_OTHER_LAYERS = ("Linear", "Embedding", "LSTM", "GRU", "LayerNorm", "BatchNorm1d", "BatchNorm2d")
+_OTHER_LAYERS = ("Linear", "linear", "Embedding", "LSTM", "GRU", "LayerNorm", "BatchNorm1d", "BatchNorm2d")
 MAX_FILES = 64
 MAX_CHOSEN = 60
 _HINTS = ("eval(", "getattr(", "__dict__[", "vars(", "import_module(")
 
 
-def first_kernel(files: Iterable[ModuleFacts], program: Program) -> NodeSite | None:
-    """The first convolution or fused attention in the files, or the import of a library of models."""
+def kernels(files: Iterable[ModuleFacts], program: Program) -> Iterator[NodeSite]:
+    """The convolutions and fused attentions in the files, and the imports of libraries of models."""
     files = list(files)
     named = program.loaded(path for file in files for path in _named_in(file, program))
-    return next((found for facts in chain(files, named) if (found := _first_in(facts, program)) is not None), None)
+    return (found for facts in chain(files, named) for found in _kernels_in(facts, program))
 
 
 @remembered
-def _first_in(facts: ModuleFacts, program: Program) -> NodeSite | None:
-    called = next(_calls(facts, program), None)
-    if called is not None:
-        return called
-    is_named = any(facts.source.matches(re.escape(library)) for library in _LIBRARIES)
+def _kernels_in(facts: ModuleFacts, program: Program) -> tuple[NodeSite, ...]:
+    called = tuple(_calls(facts, program))
+    is_named = not called and any(facts.source.matches(re.escape(library)) for library in _LIBRARIES)
     if is_named and facts.source.matches(_MODELS):
         imported = (b.node for b in facts.imports if b.target.partition(".")[0] in _LIBRARIES)
-        return next(((node, facts.scope) for node in imported), None)
-    return None
+        return tuple((node, facts.scope) for node in imported)
+    return called
 
 
-def imported_kernel(visited: Iterable[ModuleFacts], program: Program) -> NodeSite | None:
-    """The first one in the files that a program only imports, where it runs no layer in sight: a registry makes the
-    model."""
+def imported_kernels(visited: Iterable[ModuleFacts], program: Program) -> Iterator[NodeSite]:
+    """Those in the files that a program only imports, where it runs no layer in sight: a registry makes the model."""
     visited = list(visited)
     if any(_layers(facts, program) for facts in visited):
-        return None
+        return iter(())
     paths = {path for facts in visited[:1] for path in program.project.reachable(facts.source.path)}
     fronts = {path.parent / "__init__.py" for path in paths}
     packages = [front for front in sorted(fronts) if program.project.disk(exists, str(front))]
     paths = {path for start in packages for path in program.project.reachable(start)}.union(paths)
-    return first_kernel(program.loaded(sorted(paths)[:MAX_FILES]), program)
+    return kernels(program.loaded(sorted(paths)[:MAX_FILES]), program)
 
 
 def _layers(facts: ModuleFacts, program: Program) -> bool:
@@ -93,6 +90,19 @@ def _calls(facts: ModuleFacts, program: Program) -> Iterator[CallSite]:
 
 
 # -- files that are chosen by name -------------------------------------------------------------------------------------
+@remembered
+def looks_up(facts: ModuleFacts, program: Program) -> bool:
+    """Whether a file looks up what it makes by a name that may be made up at run time."""
+    if any(isinstance(call.func, ast.Name) for call, _ in facts.calls.get("eval", ())):
+        return True
+    if facts.calls.get("import_module") or facts.calls.get("locals"):
+        return True
+    if not any(facts.source.matches(re.escape(hint)) for hint in (*_HINTS, "globals(")):
+        return False
+    looked_up = (n for n in descendants(facts.tree) if isinstance(n, ast.Call | ast.Subscript))
+    return any(picked(node, facts.scope_of(node), program) is not None for node in looked_up)
+
+
 def files_chosen_by_name(files: Iterable[ModuleFacts], program: Program) -> Iterator[ModuleFacts]:
     """The files that names which are made up at run time may lead to."""
     paths = dict.fromkeys(path for facts in files for path in _chosen_in(facts, program))

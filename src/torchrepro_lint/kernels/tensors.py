@@ -149,8 +149,8 @@ class Tensors(Domain[Traits]):
                 return Traits(tensor=True, floating=False, gradient=False, unique=True).ranked(1)
             case ast.Call():
                 return self._computed(self._returned(container, path, scope, of), container, scope)
-            case ast.Name() if hints.is_batch(container):
-                return Traits(gradient=False)
+            case ast.Name():
+                return _part_of(container, of(container, scope))
         return UNKNOWN_TRAITS
 
     def _in_result(self, container: ast.expr, place: int, scope: Scope, of: Of[Traits]) -> Traits | None:
@@ -268,8 +268,14 @@ class Tensors(Domain[Traits]):
                 return packed
         if key is not None and hints.is_whole(literal_text(key) or ""):
             return WHOLE_NUMBERS
-        untrained = whole.tensor is None and (hints.is_batch(container) or whole.gradient is False)
-        return Traits(gradient=False) if untrained else UNKNOWN_TRAITS
+        return _part_of(container, whole)
+
+
+def _part_of(container: ast.expr, whole: Traits) -> Traits:
+    """What is taken out of a batch of data, or of something else that is no tensor and that no gradient is wanted
+    for."""
+    untrained = whole.tensor is None and (hints.is_batch(container) or whole.gradient is False)
+    return Traits(gradient=False) if untrained else UNKNOWN_TRAITS
 
 
 def _calls_of_itself(owner: Scope) -> list[CallSite]:

@@ -17,8 +17,10 @@ from torchrepro_lint.index import ModuleFacts, Scope
 from torchrepro_lint.loading.decisions import GIVEN, KEPT, NUMBERED, Decision, Shown, decided, saves, stored
 from torchrepro_lint.loading.loops import Effect, Loop, effects, index_name
 from torchrepro_lint.rng.draws import draw_of
+from torchrepro_lint.rng.seeded_before import may_seed
 
 _DATA = ("data", "sample", "image", "label", "class", "split", "corpus")
+_DRAWN = {"sample": "number", "order": "draw"}  # by the kind of the draw
 _Held: TypeAlias = Literal["numbering", "numbers"]
 _PACKS = frozenset({"builtins.chr", "builtins.str", "builtins.list", "builtins.tuple"})
 
@@ -71,14 +73,16 @@ def rounds(node: Loop | ast.While, use: Use[Shown], edges: Edges) -> Iterator[St
 
 
 def _drawn(program: Program, body: Sequence[ast.AST], facts: ModuleFacts) -> Decision | None:
-    """A random number that is drawn for each item in turn."""
+    """A random number, order or choice that is drawn for each item in turn, where nothing seeds for each."""
     for node in run_with(body):
         if isinstance(node, ast.Call):
             scope = facts.scope_of(node)
+            if may_seed(node, scope, program):
+                return None
             name = program.qualified(node.func, scope)
             draw = draw_of(program, name, node, scope) if name else None
-            if draw is not None and draw.kind == "sample":
-                return Decision(facts, node, "decides which item gets which random number")
+            if draw is not None and draw.kind in _DRAWN:
+                return Decision(facts, node, f"decides which item gets which random {_DRAWN[draw.kind]}")
     return None
 
 

@@ -69,7 +69,7 @@ def _is_program(facts: ModuleFacts, program: Program) -> bool:
 def _seeding_calls(function: Scope, program: Program) -> list[CallSite]:
     """The calls that a function, or a module, makes itself and that may seed."""
     calls = _calls_by_function(function.facts, program).get(function, ())
-    return [site for site in calls if _may_seed(*site, program)]
+    return [site for site in calls if may_seed(*site, program)]
 
 
 @remembered
@@ -80,7 +80,8 @@ def _calls_by_function(facts: ModuleFacts, program: Program) -> dict[Scope, list
     return found
 
 
-def _may_seed(call: ast.Call, scope: Scope, program: Program, depth: int = 0) -> bool:
+def may_seed(call: ast.Call, scope: Scope, program: Program, depth: int = 0) -> bool:
+    """Whether a call, by its name or by what the function of the project calls, may seed."""
     name = last_name(call.func)
     if program.by_name(_SEEDS.search(name) is not None, "that a call may seed", scope, name):
         return True
@@ -91,4 +92,4 @@ def _may_seed(call: ast.Call, scope: Scope, program: Program, depth: int = 0) ->
 @remembered
 def _seeds(function: Scope, depth: int, program: Program) -> bool:
     calls = _calls_by_function(function.facts, program).get(function, ())
-    return any(_may_seed(*site, program, depth) for site in calls)
+    return any(may_seed(*site, program, depth) for site in calls)

@@ -20,7 +20,7 @@ from torchrepro_lint.dataflow import Program
 from torchrepro_lint.dataflow.domain import Domain, Of, Written
 from torchrepro_lint.dataflow.filling import Role, filling, is_made_empty
 from torchrepro_lint.elements import Certainty
-from torchrepro_lint.index import Binding, Scope
+from torchrepro_lint.index import Binding, Scope, last_name
 
 HASH = "builtins.hash"
 _SAME_ITEMS = frozenset({"list", "tuple", "set", "frozenset", "sorted", "reversed", "iter", "filter",
@@ -28,6 +28,9 @@ _SAME_ITEMS = frozenset({"list", "tuple", "set", "frozenset", "sorted", "reverse
 _OF_NUMBERS = frozenset({"range", "len", "int", "float", "round", "ord", "id", "hash"})
 _HASHABLE = frozenset({"tuple", "frozenset"})
 _ANNOTATED = frozenset({"str", "bytes", "Path"})
+_MAPPINGS = frozenset({"Dict", "dict", "Mapping", "MutableMapping", "OrderedDict", "DefaultDict", "defaultdict"})
+_HOLDERS = _MAPPINGS | {"List", "list", "Sequence", "Iterable", "Iterator", "Collection", "Set", "set", "AbstractSet",
+                        "FrozenSet", "frozenset", "Deque", "deque", "Counter"}  # fmt: skip
 _WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
 _NUMBERS = frozenset({"id", "ids", "idx", "index", "indices", "num", "count", "len", "lengths"})
 
@@ -145,9 +148,7 @@ class Texts(Domain[Text]):
 
     def parameter(self, binding: Binding, function: Scope, of: _Of) -> Text:
         annotation = getattr(binding.node, "annotation", None)
-        if annotation is None:
-            return _UNKNOWN
-        return _TEXT if ast.unparse(annotation).strip("'\"") in _ANNOTATED else _UNKNOWN._replace(own=Evidence.OTHER)
+        return _declared(annotation) if annotation is not None else _UNKNOWN
 
     def result(self, callee: str | Scope | None, call: ast.Call, scope: Scope, of: _Of) -> Text:
         name = callee if isinstance(callee, str) else ""
@@ -186,6 +187,24 @@ class Texts(Domain[Text]):
             found[Role.VALUE].append(Evidence.OTHER)
         items, values, within = (_alike(evidence, is_complete) for evidence in found.values())
         return Text(Evidence.OTHER, items, values if found[Role.VALUE] else items, within)
+
+
+def _declared(annotation: ast.expr) -> Text:
+    """What an annotation says: `str`, `Optional[Dict[str, int]]`. Nobody keeps what is in a container to it."""
+    match annotation:
+        case ast.Subscript(value=holder, slice=of) if (name := last_name(holder)) in _HOLDERS:
+            parts = of.elts if isinstance(of, ast.Tuple) and of.elts else [of]
+            keys, values = _declared(parts[0]), _declared(parts[name in _MAPPINGS and len(parts) > 1])
+            return Text(Evidence.OTHER, *(min(e, Evidence.NAME) for e in (keys.own, values.own, values.items)))
+        case ast.Subscript(value=holder, slice=ast.Tuple(elts=parts)) if last_name(holder) in ("Tuple", "tuple"):
+            found = [min(_declared(part).own, Evidence.NAME) for part in parts if not isinstance(part, ast.Constant)]
+            every = min(found, default=Evidence.NONE)
+            return Text(max(found, default=Evidence.NONE), every, every)
+        case ast.Subscript(value=holder, slice=of) if last_name(holder) == "Optional":
+            return _declared(of)._replace(own=Evidence.OTHER)
+        case ast.BinOp(left=of, op=ast.BitOr(), right=ast.Constant(value=None)):
+            return _declared(of)._replace(own=Evidence.OTHER)
+    return _TEXT if ast.unparse(annotation).strip("'\"") in _ANNOTATED else _UNKNOWN._replace(own=Evidence.OTHER)
 
 
 def _table() -> Mapping[str, Any]:

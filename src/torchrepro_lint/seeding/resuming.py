@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from torchrepro_lint.dataflow import CallSite, NodeSite, Program, calls_like, remembered
 from torchrepro_lint.dataflow.abstract_values import Constant, Display, Origin, Result
-from torchrepro_lint.index import ModuleFacts, Scope
+from torchrepro_lint.dataflow.enclosing import loops_around
+from torchrepro_lint.index import ModuleFacts, Scope, last_name
 from torchrepro_lint.index.parents import descendants
 from torchrepro_lint.rng import FAMILIES
 from torchrepro_lint.rng.draws import PUT, TAKEN
@@ -23,7 +24,7 @@ from torchrepro_lint.rng.updates import is_of_optim
 if TYPE_CHECKING:
     from torchrepro_lint.seeding.seeding import Seeding
 
-_PROGRESS = r"(?i)optim|epoch|step|iter|sched|scaler"
+_PROGRESS = r"(?i)optim|epoch|step|iter|sched|scaler|^it$"
 _OPTIMIZER = r"(?i)optim|scaler|sched"
 _SHORT = r"(?i)(?:^|[._])opt(?:_[a-z]+)?$"  # `opt.lr` is an option, `self.opt` an optimizer
 _COUNTED = r"(?i)epoch|step|iter"
@@ -33,6 +34,7 @@ _PUTS = r"(?i)(?:set|load|restore)_\w*rng_?state|\bset_?state\("
 _SAVES = ("torch.save", "torch.distributed.checkpoint.save", "torch.distributed.checkpoint.state_dict_saver.save")
 _RESUMERS = ("load_optim", "load_optimizer", "set_optimizer_state_dict", "set_optim_state_dict",
              "restart_from_checkpoint", "_load_optimizer_and_scheduler")  # fmt: skip
+_LOADERS = ("load", "load_checkpoint")
 _SAVERS = ("save", "save_on_master", "save_checkpoint", "save_model")
 
 
@@ -51,11 +53,27 @@ def resuming(families: Sequence[str], seeding: Seeding, program: Program) -> Res
     left = _not_kept(families, files, program)
     if not left:
         return None
-    save = next((site for facts in files for site in _saves(facts, program) if seeding.runs(*site)), None)
-    if save is None:
+    saves = [site for facts in files for site in _saves(facts, program) if seeding.runs(*site)]
+    if not saves:
         return None
-    load = next((site for facts in files for site in _resumes(facts, program) if seeding.runs(*site)), None)
-    return Resuming(save, load, left) if load is not None else None
+    again = {node for save in saves for node in _in_loop_of(*save)}
+    resumes = (site for facts in files for site in _resumes(facts, program) if site[0] not in again)
+    loads = [site for site in resumes if seeding.runs(*site)]
+    if not loads:
+        return None
+
+    def is_by_name(site: NodeSite) -> bool:
+        """Whether it may run only for the name of its function: one that is entered for certain is told of first."""
+        function = site[1].function
+        return function.kind != "module" and function not in seeding.entered
+
+    return Resuming(min(saves, key=is_by_name), min(loads, key=is_by_name), left)
+
+
+def _in_loop_of(save: ast.Call, scope: Scope) -> Iterator[ast.AST]:
+    """What runs in the loop that saves: a state that is put back there is one of this run, the best so far."""
+    loop = next(loops_around(scope.facts, save), None)
+    return ast.walk(loop) if loop is not None else iter(())
 
 
 def _not_kept(families: Sequence[str], files: Sequence[ModuleFacts], program: Program) -> tuple[str, ...]:
@@ -125,13 +143,29 @@ def _set_aside(function: ast.AST) -> Iterator[int]:
 @remembered
 def _saves(facts: ModuleFacts, program: Program) -> tuple[CallSite, ...]:
     """Calls that save a dict or a list with an optimizer, an epoch or a step in it."""
-    return tuple(
-        (call, scope)
-        for name in _SAVERS
-        for call, scope in facts.calls.get(name, ())
-        if (name != "save" or program.callee(call, scope) in _SAVES)
-        and any(_has_progress(a, scope, program) for a in (*call.args, *(k.value for k in call.keywords)))
+    sites = (site for name in _SAVERS for site in facts.calls.get(name, ()))
+    return tuple(site for site in sites if _saves_progress(*site, program))
+
+
+def _saves_progress(call: ast.Call, scope: Scope, program: Program) -> bool:
+    if last_name(call.func) != "save" or program.callee(call, scope) in _SAVES:
+        values = (*call.args, *(k.value for k in call.keywords))
+        if any(_has_progress(value, scope, program) for value in values):
+            return True
+    told = [k.arg for k in call.keywords if k.arg and re.search(_PROGRESS, k.arg)]
+    return bool(told) and any(
+        isinstance(callee, Scope) and _saves_keywords(callee, program) and not callee.bindings.keys() >= set(told)
+        for callee in program.values.callees(call, scope)
     )
+
+
+def _saves_keywords(function: Scope, program: Program) -> bool:
+    """Whether a function saves something, and reads the `**keywords` that it takes besides its parameters."""
+    extra = function.node.args.kwarg if isinstance(function.node, ast.FunctionDef) else None
+    if extra is None or not function.facts.reads(function.node).of_name(extra.arg):
+        return False
+    sites = function.facts.calls.get("save", ())
+    return any(scope.function is function and program.callee(call, scope) in _SAVES for call, scope in sites)
 
 
 def _has_progress(expr: ast.expr, scope: Scope, program: Program, depth: int = 0) -> bool:
@@ -204,12 +238,20 @@ def _put_back(facts: ModuleFacts, program: Program) -> Iterator[NodeSite]:
         for call, scope in facts.calls.get(name, ()):
             if name in _RESUMERS or _is_of_optimizer(call, scope, program):
                 yield _file_read_before(call, scope, program) or call, scope
-    for call, scope in facts.calls.get("load", ()):
-        if program.qualified(call.func, scope) == "torch.load":
+    for call, scope in (site for name in _LOADERS for site in facts.calls.get(name, ())):
+        if _reads_file(call, scope, program):
             gone_on_from = _become_attributes(scope.function, program) | _counted(scope.function, program)
             targets = getattr(facts.statement(call), "targets", ())
             if not gone_on_from.isdisjoint({call, *(t.id for t in targets if isinstance(t, ast.Name))}):
                 yield call, scope
+
+
+def _reads_file(call: ast.Call, scope: Scope, program: Program) -> bool:
+    """Whether a call is of `torch.load`, or of a function of the project in a file that calls it."""
+    if program.qualified(call.func, scope) == "torch.load":
+        return True
+    callees = program.values.callees(call, scope)
+    return any(isinstance(callee, Scope) and bool(_files_read(callee.facts, program)) for callee in callees)
 
 
 @remembered
@@ -248,10 +290,13 @@ def _sets_attributes(loop: ast.For) -> bool:
 
 
 def _counting(value: ast.expr) -> Iterator[str]:
-    """The names in a value whose entry counts: `checkpoint["epoch"]`."""
+    """The names in a value whose entry counts: `checkpoint["epoch"]`, `checkpoint.get("epoch", 0)`."""
     for node in ast.walk(value):
         match node:
-            case ast.Subscript(value=ast.Name(id=name), slice=ast.Constant(value=key)):
+            case (
+                ast.Subscript(value=ast.Name(id=name), slice=ast.Constant(value=key))
+                | ast.Call(func=ast.Attribute(value=ast.Name(id=name), attr="get"), args=[ast.Constant(value=key), *_])
+            ):
                 if re.search(_COUNTED, str(key)):
                     yield name
 

@@ -206,14 +206,23 @@ class Seeding:
         of a module, whether it stands under no guard but the program's own; nobody imports a notebook."""
         function = scope.function
         if function.kind != "module":
-            is_called = function.own_name in self.reached and self._may_be_made(function)
-            return function in self.entered or is_called
+            return function in self.entered or (function.own_name in self.reached and self._may_be_called(function))
         return scope.facts is self.entry.facts or not (scope.facts.in_guard(node) or scope.facts.source.cells)
 
-    def _may_be_made(self, function: Scope) -> bool:
-        """Whether a function is no constructor, or is that of a class which some file of the program names."""
-        owner = function.method_class if function.own_name == "__init__" else None
-        if owner is None or owner.facts.reads(owner.facts.tree).of_name(owner.own_name):
+    def _may_be_called(self, function: Scope) -> bool:
+        """Whether a call of a function's name may mean it: `json.load` means no plain `load` of the project, and no
+        call the constructor of a class that nobody names."""
+        owner = function.method_class
+        if owner is not None:
+            return function.own_name != "__init__" or self.names(owner)
+        sites = [site for facts in self.visited for site in facts.calls.get(function.own_name, ())]
+        called = {callee for site in sites for callee in self.program.values.callees(*site)}
+        return not sites or not called.isdisjoint({function, None})
+
+    def names(self, owner: Scope) -> bool:
+        """Whether some file of the program may name a class, its own file where something besides its methods does."""
+        reads = owner.facts.reads(owner.facts.tree).of_name(owner.own_name)
+        if any(owner.facts.scope_of(read).method_class is not owner for read in reads):
             return True
         naming = self.program.project.text.mentioning(owner.own_name)
         others = {facts.source.path for facts in self.visited} - {owner.facts.source.path}
