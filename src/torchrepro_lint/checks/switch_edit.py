@@ -18,7 +18,7 @@ from torchrepro_lint.syntax import Import, import_name, insert_after, insert_bef
 # A comment that only praises the other value, in a few words: it would be wrong of the new one. One that names anything
 # (a ticket, a person, a place, a number) stays.
 PRAISE = re.compile(
-    r"\s*#(?!.*(?:noqa|type:|pylint|torchrepro|R-?CNN))(?=\s*[a-z,.!?'()-]+(?:\s+[a-z,.!?'()-]+){0,11}\s*$).*"
+    r"\s*#(?!.*(?:noqa|type:|pylint|torchrepro|R-?CNN|infer))(?=\s*[a-z,.!?'()-]+(?:\s+[a-z,.!?'()-]+){0,11}\s*$).*"
     r"\b(?:fast(?:er|est)?|speeds?|speed-?ups?|tun(?:e|es|ing)|accelerat\w+|warn\w*|perform\w+|efficien\w+"
     r"|(?:activat|enabl|turn|us)\w*\b.*\bbenchmark\w*|benchmark mode)\b",
     re.IGNORECASE,
@@ -83,6 +83,12 @@ def _announced(said: re.Pattern[str], facts: ModuleFacts, program: Program) -> s
             block = block_of(facts, statement)
             found.update(block[block.index(statement) + 1 :][:1])
     return found
+
+
+def is_handed_on(setting: Setting) -> bool:
+    """Whether the value is that of a parameter, which would have no effect any more."""
+    read = (node for node in ast.walk(setting.value) if isinstance(node, ast.Name))
+    return any(binding.kind == "parameter" for node in read for binding in setting.value_scope.bindings_of(node))
 
 
 def is_set_back(setting: Setting, program: Program) -> bool:

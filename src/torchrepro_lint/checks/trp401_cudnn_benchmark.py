@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from torchrepro_lint.checks.configured import cause, placed
 from torchrepro_lint.checks.draft import Draft
-from torchrepro_lint.checks.switch_edit import is_explained, is_set_back, with_value
+from torchrepro_lint.checks.switch_edit import is_explained, is_handed_on, is_set_back, with_value
 from torchrepro_lint.dataflow import Module, Program, Site, remembered
 from torchrepro_lint.dataflow.enclosing import block_of
 from torchrepro_lint.dataflow.reachability import cleans_up
@@ -41,6 +41,7 @@ def check(module: Module, program: Program) -> Iterator[Draft]:
             _is_after_speed(setting.facts, program)
             or is_explained(setting, program)
             or is_set_back(setting, program)
+            or is_handed_on(setting)
             or _has_switch_of_its_own(setting, program)
         )
         draft = Draft(setting.node, {"written": setting.written}, edits=with_value(setting, "False"), unsafe=unsafe)
