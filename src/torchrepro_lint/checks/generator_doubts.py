@@ -18,7 +18,7 @@ from torchrepro_lint.dataflow.execution_count import runs_in_each_pass, runs_oft
 from torchrepro_lint.index import ModuleFacts, Scope
 from torchrepro_lint.loading.loaders import loader_calls, loaders, workers
 from torchrepro_lint.loading.looked_at import is_for_evaluation, is_only_looked_at
-from torchrepro_lint.loading.same_order import differs_by_rank, is_made_side_by_side
+from torchrepro_lint.loading.same_order import differs_by_rank, is_copied, is_made_side_by_side
 from torchrepro_lint.loading.worker_draws import worker_draws
 from torchrepro_lint.project.contents import is_test
 from torchrepro_lint.project.entries import files_of_programs, is_tried_out
@@ -45,6 +45,7 @@ def is_unclear(call: Call, seed: str, program: Program) -> bool:
         or _takes_other_generators(program)
         or differs_by_rank(call)
         or is_made_side_by_side(call)
+        or is_copied(call)
         or is_for_evaluation(call)
         or _augments_alike(call)
         or is_only_looked_at(call)
