@@ -134,6 +134,14 @@ def test_a_rank_that_the_program_puts_into_the_environment_itself_is_not_there_y
     assert fixes(tmp_path, text) == [False]
 
 
+def test_ranks_that_one_launcher_numbers_by_another_variable_do_not_augment_alike(tmp_path: Path) -> None:
+    slurm = 'import os\n\nos.environ["RANK"] = {}'
+    for rank, is_safe in (('os.environ["SLURM_PROCID"]', False), ('"0"', True)):
+        samples = SAMPLES.replace("torch.ones(4)", "self.rows[index]")
+        text = UNSEEN.format(imports=slurm.format(rank), draw=samples, model="torch.nn.Linear(4, 4)")
+        assert fixes(tmp_path, text) == [is_safe]
+
+
 STARTED = """\
 import torch
 import torch.multiprocessing as mp
