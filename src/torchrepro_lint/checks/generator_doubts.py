@@ -10,7 +10,6 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from torchrepro_lint import catalogue
 from torchrepro_lint.checks.seed_edit import seed_fix
 from torchrepro_lint.dataflow import Call, Program, remembered
 from torchrepro_lint.dataflow.binding import named_parameters
@@ -25,7 +24,7 @@ from torchrepro_lint.project.entries import files_of_programs, is_tried_out
 from torchrepro_lint.rng.own_seed import seeded_with
 from torchrepro_lint.rng.ranks import has_ranks
 from torchrepro_lint.rng.seed_options import SEED_NAME
-from torchrepro_lint.rng.usual_seed import has_own_seed, is_configured, is_turned_off
+from torchrepro_lint.rng.usual_seed import has_own_seed, is_turned_off, reads_configured
 from torchrepro_lint.seeding import training
 from torchrepro_lint.seeding.seeding import Seeding
 from torchrepro_lint.seeding.seedings import seedings
@@ -166,10 +165,7 @@ def _has_own_seed(facts: ModuleFacts, program: Program) -> bool:
     files = files_of_programs(facts, program.project)
     if has_own_seed(files, program) or is_turned_off(files, program):
         return True
-    readers = catalogue.table("callables")["yaml_readers"]["packages"]
-    loaded = program.loaded(sorted({facts.source.path, *files}))
-    reads = any(not f.packages.isdisjoint(readers) for f in loaded)
-    return reads and is_configured(program)
+    return reads_configured(program.loaded(sorted({facts.source.path, *files})), program)
 
 
 @remembered

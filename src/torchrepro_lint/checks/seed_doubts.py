@@ -19,7 +19,7 @@ from torchrepro_lint.project.declarations import names_options_at_run_time
 from torchrepro_lint.rng.draws import draw_of
 from torchrepro_lint.rng.own_seed import own_seed
 from torchrepro_lint.rng.predicates import about_seed
-from torchrepro_lint.rng.usual_seed import has_own_seed, is_configured, is_turned_off
+from torchrepro_lint.rng.usual_seed import has_own_seed, is_configured, is_turned_off, reads_configured
 from torchrepro_lint.seeding import cells
 from torchrepro_lint.seeding.seeding import Seeding, SeedMet
 from torchrepro_lint.syntax import (
@@ -77,6 +77,8 @@ def _may_be_another_number(seeding: Seeding, place: Place, program: Program) -> 
         return has_own_seed(program.project.text.containing("seed") or (), program)
     if any(map(names_options_at_run_time, seeding.visited)) and is_configured(program):
         return True
+    if reads_configured(seeding.visited, program):
+        return True  # from another file, or further in
     return has_own_seed({facts.source.path for facts in seeding.visited}, program)
 
 
