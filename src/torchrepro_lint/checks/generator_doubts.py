@@ -55,7 +55,7 @@ def is_unclear(call: Call, seed: str, program: Program) -> bool:
 def is_seed_unclear(call: Call, seed: str, program: Program) -> bool:
     """Whether it is for a person to say if what `call` makes is to be seeded at all, or with another number."""
     return (
-        _is_tried_out(call)
+        is_only_tried_out(call)
         or _is_there_for_something_else(call.facts, program)
         or (call.name != _SPLITS and _is_seeded_anew(call.facts, program))
         or _STANDS_IN.search(seed) is not None
@@ -181,7 +181,7 @@ def _is_seeded_safely(seeding: Seeding, left: Unseeded, program: Program) -> boo
     return fix is not None and not fix.unsafe and training.is_for_training(seeding, program)
 
 
-def _is_tried_out(call: Call) -> bool:
+def is_only_tried_out(call: Call) -> bool:
     """Whether this is how a module is tried out, under its own guard, where nothing is trained."""
     facts, program = call.facts, call.program
     in_guard = facts.guard is not None and facts.guard in facts.ancestors(call.node)
