@@ -61,6 +61,7 @@ def is_seed_unclear(call: Call, seed: str, program: Program) -> bool:
         or _STANDS_IN.search(seed) is not None
         or _is_seeded_otherwise(call, seed)
         or (seed.isdecimal() and (_is_given_a_seed(call.scope.function) or _misses_seed(call)))
+        or (call.name != _SPLITS and _is_only_seed(call.facts, call.program))
     )
 
 
@@ -103,10 +104,11 @@ def _made_again(facts: ModuleFacts, program: Program) -> set[ast.Call]:
 class _Seeded(NamedTuple):
     """How the programs that a file starts are seeded. `anew`: torch is seeded again and again, for each of several
     runs; a data set may seed for each sample. `left`: for each program whether it is reported as unseeded, and no safe
-    fix seeds it."""
+    fix seeds it. `never`: the same, and the program itself seeds nothing."""
 
     anew: bool
     left: tuple[bool, ...]
+    never: tuple[bool, ...]
 
 
 @remembered
@@ -114,9 +116,11 @@ def _seeded(facts: ModuleFacts, program: Program) -> _Seeded:
     programs = seedings(facts, program)
     seeds = (m for s in programs for m in s.met if m.seeder is not None and "torch" in m.seeder.families)
     anew = (m for m in seeds if runs_often(program, m.node, m.scope))
+    left = tuple(_is_left(seeding, program) for seeding in programs)
     return _Seeded(
         not all(runs_in_each_pass(m.scope.function, program) for m in anew),
-        tuple(_is_left(seeding, program) for seeding in programs),
+        left,
+        tuple(is_left and not s.met for is_left, s in zip(left, programs, strict=True)),
     )
 
 
@@ -174,6 +178,14 @@ def _is_left_unseeded(facts: ModuleFacts, program: Program) -> bool:
     order of their samples would be the same on every run."""
     left = [is_left for f in _running(facts, program) for is_left in _seeded(f, program).left]
     return bool(left) and all(left)
+
+
+@remembered
+def _is_only_seed(facts: ModuleFacts, program: Program) -> bool:
+    """Whether the programs that run the file seed nothing else, nor does a safe fix: whatever option there is for it,
+    they do not read it yet."""
+    never = [is_never for f in _running(facts, program) for is_never in _seeded(f, program).never]
+    return bool(never) and all(never)
 
 
 def _is_seeded_safely(seeding: Seeding, left: Unseeded, program: Program) -> bool:
