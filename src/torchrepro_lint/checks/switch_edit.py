@@ -13,6 +13,7 @@ from torchrepro_lint.index import ModuleFacts, Scope
 from torchrepro_lint.kernels.flags import Setting
 from torchrepro_lint.model import Edit, Position, Range
 from torchrepro_lint.project.versions import allowed_in
+from torchrepro_lint.seeding.training import only_evaluates
 from torchrepro_lint.syntax import Import, import_name, insert_after, insert_before, quoted, replace, top_line
 
 # A comment that only praises the other value, in a few words: it would be wrong of the new one. One that names anything
@@ -66,6 +67,11 @@ def is_explained(setting: Setting, program: Program) -> bool:
     behind = facts.source.line(statement.end_lineno or 0)[facts.range(statement).end.column - 1 :]
     is_above = top_line(facts, statement) < statement.lineno and not _comment_above(facts, statement)
     return is_above or ("#" in behind and not PRAISE.match(behind)) or is_announced(setting, program)
+
+
+def is_after_speed(facts: ModuleFacts, program: Program) -> bool:
+    """Whether a program only uses a model, or times what it does on the GPU: `cuda.Event(enable_timing=True)`."""
+    return facts.source.matches(r"\benable_timing\s*=\s*True\b") or only_evaluates(facts, program)
 
 
 def is_announced(setting: Setting, program: Program, said: re.Pattern[str] = _SAYS) -> bool:
