@@ -73,8 +73,11 @@ def has_own_seed(paths: Collection[Path], program: Program) -> bool:
 
 @remembered
 def is_configured(program: Program) -> bool:
-    """Whether a YAML file of the project has a key for the seed, whatever it says there."""
-    found = (node for facts in program.project.configurations.every_yaml() for node in ast.walk(facts.tree))
+    """Whether a YAML file of the project has a key for the seed, whatever it says there; one of many may have."""
+    files = program.project.configurations.every_yaml()
+    if files is None:
+        return True
+    found = (node for facts in files for node in ast.walk(facts.tree))
     keys = (key for node in found if isinstance(node, ast.Dict) for key in node.keys)
     return any(isinstance(key, ast.Constant) and _is_named(key.value) for key in keys)
 
