@@ -20,7 +20,7 @@ from torchrepro_lint.loading.looked_at import is_for_evaluation, is_only_looked_
 from torchrepro_lint.loading.same_order import differs_by_rank, is_copied, is_made_side_by_side
 from torchrepro_lint.loading.worker_draws import worker_draws
 from torchrepro_lint.project.contents import is_test
-from torchrepro_lint.project.entries import files_of_programs, is_tried_out
+from torchrepro_lint.project.entries import entries, files_of_programs, is_tried_out
 from torchrepro_lint.rng.own_seed import seeded_with
 from torchrepro_lint.rng.ranks import has_ranks
 from torchrepro_lint.rng.seed_options import SEED_NAME
@@ -74,7 +74,10 @@ def _takes_other_generators(program: Program) -> bool:
 @remembered
 def _is_there_for_something_else(facts: ModuleFacts, program: Program) -> bool:
     """Whether a file evaluates, tests, or by its name does anything but train."""
-    return training.is_run_to_evaluate(facts, program) or is_test(facts) or training.is_called_otherwise(facts, program)
+    if training.is_run_to_evaluate(facts, program) or is_test(facts) or training.is_called_otherwise(facts, program):
+        return True
+    is_part = not entries(facts, program.project) and not training.is_named_otherwise(facts, program)
+    return is_part and training.only_evaluates(facts, program)
 
 
 def _is_seeded_otherwise(call: Call, seed: str) -> bool:
