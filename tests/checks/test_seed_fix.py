@@ -134,6 +134,14 @@ def test_a_rank_that_the_program_puts_into_the_environment_itself_is_not_there_y
     assert fixes(tmp_path, text) == [False]
 
 
+def test_ranks_that_one_launcher_numbers_by_another_variable_do_not_augment_alike(tmp_path: Path) -> None:
+    slurm = 'import os\n\nos.environ["RANK"] = {}'
+    for rank, is_safe in (('os.environ["SLURM_PROCID"]', False), ('"0"', True)):
+        samples = SAMPLES.replace("torch.ones(4)", "self.rows[index]")
+        text = UNSEEN.format(imports=slurm.format(rank), draw=samples, model="torch.nn.Linear(4, 4)")
+        assert fixes(tmp_path, text) == [is_safe]
+
+
 STARTED = """\
 import torch
 import torch.multiprocessing as mp
@@ -492,7 +500,7 @@ def test_the_seed_in_a_configuration_file_is_the_program_s_own(
 ) -> None:
     (tmp_path / "run.yml").write_text("rate: 3\nseed: 7\nshuffle: true\n")
     text = CONFIGURED.format(imports=imports, decorator=decorator, parameter=parameter, read=read, rate=rate)
-    assert wanted in fixed(tmp_path, text, unsafe=" or " in wanted)
+    assert wanted in fixed(tmp_path, text, unsafe=" or " in wanted or "(0)" in wanted)
 
 
 def test_a_seed_in_a_function_of_another_file_that_does_other_work_gets_none_beside_it(tmp_path: Path) -> None:
@@ -976,3 +984,61 @@ def test_the_seed_of_a_data_set_is_not_the_program_s(tmp_path: Path) -> None:
     (tmp_path / "data.py").write_text(data)
     fixed(tmp_path, work)
     assert (tmp_path / "data.py").read_text() == data
+
+
+def test_a_notebook_is_not_seeded_above_its_import_of_torch(tmp_path: Path) -> None:
+    trial = "import gym\n\nenv = gym.make('Walker2d-v3')\nenv.step(env.action_space.sample())\nenv.close()"
+    work = "import torch\n\nnet = torch.nn.Linear(4, 1)\noptimizer = torch.optim.SGD(net.parameters())\n"
+    work += "for x in data:\n    net(x).sum().backward()\n    optimizer.step()"
+    asked = request(tmp_path, "")
+    notebook(tmp_path, "train.ipynb", trial, work)
+    found = [f.fix.safety for f in check(asked).findings if f.fix is not None]
+    assert found == ["unsafe"]
+
+
+SPLIT = """\
+import numpy as np
+import torch
+
+# {comment}
+np.random.seed(0)
+
+order = np.random.permutation(9)
+model = torch.nn.Linear(4, 1)
+model(order).sum().backward()
+"""
+
+
+@pytest.mark.parametrize(
+    ("comment", "is_safe"), [("for the same data splits in each run", False), ("reproducibility", True)]
+)
+def test_a_seed_that_a_comment_says_is_for_the_splits_is_left_alone(
+    comment: str, is_safe: bool, tmp_path: Path
+) -> None:
+    assert fixes(tmp_path, SPLIT.format(comment=comment)) == [is_safe]
+
+
+UNSEEN_BY_PARENT = """\
+import torch
+import torch.multiprocessing as mp
+from engines import Engine
+
+
+def main(rank):
+    engine = Engine(rank)
+    optimizer = torch.optim.Adam(engine.parameters())
+    for batch in engine.batches():
+        engine(batch).backward()
+        optimizer.step()
+
+
+if __name__ == "__main__":
+    {start}
+"""
+
+
+@pytest.mark.parametrize(("start", "is_safe"), [("mp.spawn(main, nprocs=2)", False), ("main(0)", True)])
+def test_processes_in_which_nothing_that_draws_is_known_are_for_a_person_to_seed(
+    start: str, is_safe: bool, tmp_path: Path
+) -> None:
+    assert fixes(tmp_path, UNSEEN_BY_PARENT.format(start=start)) == [is_safe]

@@ -10,7 +10,6 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from torchrepro_lint import catalogue
 from torchrepro_lint.checks.seed_edit import seed_fix
 from torchrepro_lint.dataflow import Call, Program, remembered
 from torchrepro_lint.dataflow.binding import named_parameters
@@ -18,14 +17,14 @@ from torchrepro_lint.dataflow.execution_count import runs_in_each_pass, runs_oft
 from torchrepro_lint.index import ModuleFacts, Scope
 from torchrepro_lint.loading.loaders import loader_calls, loaders, workers
 from torchrepro_lint.loading.looked_at import is_for_evaluation, is_only_looked_at
-from torchrepro_lint.loading.same_order import differs_by_rank, is_made_side_by_side
+from torchrepro_lint.loading.same_order import differs_by_rank, is_copied, is_made_side_by_side
 from torchrepro_lint.loading.worker_draws import worker_draws
 from torchrepro_lint.project.contents import is_test
-from torchrepro_lint.project.entries import files_of_programs, is_tried_out
+from torchrepro_lint.project.entries import entries, files_of_programs, is_tried_out
 from torchrepro_lint.rng.own_seed import seeded_with
 from torchrepro_lint.rng.ranks import has_ranks
 from torchrepro_lint.rng.seed_options import SEED_NAME
-from torchrepro_lint.rng.usual_seed import has_own_seed, is_configured, is_turned_off
+from torchrepro_lint.rng.usual_seed import has_own_seed, is_turned_off, reads_configured
 from torchrepro_lint.seeding import training
 from torchrepro_lint.seeding.seeding import Seeding
 from torchrepro_lint.seeding.seedings import seedings
@@ -45,6 +44,7 @@ def is_unclear(call: Call, seed: str, program: Program) -> bool:
         or _takes_other_generators(program)
         or differs_by_rank(call)
         or is_made_side_by_side(call)
+        or is_copied(call)
         or is_for_evaluation(call)
         or _augments_alike(call)
         or is_only_looked_at(call)
@@ -55,12 +55,13 @@ def is_unclear(call: Call, seed: str, program: Program) -> bool:
 def is_seed_unclear(call: Call, seed: str, program: Program) -> bool:
     """Whether it is for a person to say if what `call` makes is to be seeded at all, or with another number."""
     return (
-        _is_tried_out(call)
+        is_only_tried_out(call)
         or _is_there_for_something_else(call.facts, program)
         or (call.name != _SPLITS and _is_seeded_anew(call.facts, program))
         or _STANDS_IN.search(seed) is not None
         or _is_seeded_otherwise(call, seed)
         or (seed.isdecimal() and (_is_given_a_seed(call.scope.function) or _misses_seed(call)))
+        or (call.name != _SPLITS and _is_only_seed(call.facts, call.program))
     )
 
 
@@ -73,7 +74,10 @@ def _takes_other_generators(program: Program) -> bool:
 @remembered
 def _is_there_for_something_else(facts: ModuleFacts, program: Program) -> bool:
     """Whether a file evaluates, tests, or by its name does anything but train."""
-    return training.is_run_to_evaluate(facts, program) or is_test(facts) or training.is_called_otherwise(facts, program)
+    if training.is_run_to_evaluate(facts, program) or is_test(facts) or training.is_called_otherwise(facts, program):
+        return True
+    is_part = not entries(facts, program.project) and not training.is_named_otherwise(facts, program)
+    return is_part and training.only_evaluates(facts, program)
 
 
 def _is_seeded_otherwise(call: Call, seed: str) -> bool:
@@ -103,10 +107,11 @@ def _made_again(facts: ModuleFacts, program: Program) -> set[ast.Call]:
 class _Seeded(NamedTuple):
     """How the programs that a file starts are seeded. `anew`: torch is seeded again and again, for each of several
     runs; a data set may seed for each sample. `left`: for each program whether it is reported as unseeded, and no safe
-    fix seeds it."""
+    fix seeds it. `never`: the same, and the program itself seeds nothing."""
 
     anew: bool
     left: tuple[bool, ...]
+    never: tuple[bool, ...]
 
 
 @remembered
@@ -114,9 +119,11 @@ def _seeded(facts: ModuleFacts, program: Program) -> _Seeded:
     programs = seedings(facts, program)
     seeds = (m for s in programs for m in s.met if m.seeder is not None and "torch" in m.seeder.families)
     anew = (m for m in seeds if runs_often(program, m.node, m.scope))
+    left = tuple(_is_left(seeding, program) for seeding in programs)
     return _Seeded(
         not all(runs_in_each_pass(m.scope.function, program) for m in anew),
-        tuple(_is_left(seeding, program) for seeding in programs),
+        left,
+        tuple(is_left and not s.met for is_left, s in zip(left, programs, strict=True)),
     )
 
 
@@ -165,10 +172,7 @@ def _has_own_seed(facts: ModuleFacts, program: Program) -> bool:
     files = files_of_programs(facts, program.project)
     if has_own_seed(files, program) or is_turned_off(files, program):
         return True
-    readers = catalogue.table("callables")["yaml_readers"]["packages"]
-    loaded = program.loaded(sorted({facts.source.path, *files}))
-    reads = any(not f.packages.isdisjoint(readers) for f in loaded)
-    return reads and is_configured(program)
+    return reads_configured(program.loaded(sorted({facts.source.path, *files})), program)
 
 
 @remembered
@@ -179,12 +183,20 @@ def _is_left_unseeded(facts: ModuleFacts, program: Program) -> bool:
     return bool(left) and all(left)
 
 
+@remembered
+def _is_only_seed(facts: ModuleFacts, program: Program) -> bool:
+    """Whether the programs that run the file seed nothing else, nor does a safe fix: whatever option there is for it,
+    they do not read it yet."""
+    never = [is_never for f in _running(facts, program) for is_never in _seeded(f, program).never]
+    return bool(never) and all(never)
+
+
 def _is_seeded_safely(seeding: Seeding, left: Unseeded, program: Program) -> bool:
     fix = seed_fix(program, seeding, left)
     return fix is not None and not fix.unsafe and training.is_for_training(seeding, program)
 
 
-def _is_tried_out(call: Call) -> bool:
+def is_only_tried_out(call: Call) -> bool:
     """Whether this is how a module is tried out, under its own guard, where nothing is trained."""
     facts, program = call.facts, call.program
     in_guard = facts.guard is not None and facts.guard in facts.ancestors(call.node)

@@ -19,7 +19,7 @@ from torchrepro_lint.project.declarations import names_options_at_run_time
 from torchrepro_lint.rng.draws import draw_of
 from torchrepro_lint.rng.own_seed import own_seed
 from torchrepro_lint.rng.predicates import about_seed
-from torchrepro_lint.rng.usual_seed import has_own_seed, is_configured, is_turned_off
+from torchrepro_lint.rng.usual_seed import has_own_seed, is_configured, is_turned_off, reads_configured
 from torchrepro_lint.seeding import cells
 from torchrepro_lint.seeding.seeding import Seeding, SeedMet
 from torchrepro_lint.syntax import (
@@ -30,9 +30,11 @@ from torchrepro_lint.syntax import (
     is_below_import,
     joins_others,
     reads_options,
+    top_line,
 )
 
 _IMPORTS = (ast.Import, ast.ImportFrom)
+_OF_PARTS = re.compile(r"#.*\b(?:splits?|splitting|folds?|partitions?)\b", re.IGNORECASE)
 _OF_ONE_THING = re.compile(r"(?:split|fold|data|shuffle|env|eval|test|valid|sampl|noise)\w*seed", re.IGNORECASE)
 
 
@@ -50,6 +52,7 @@ def is_unclear(
         or _is_among_imports(facts, statement)
         or (place.own is None and _stands_within(place))
         or (bool(facts.source.cells) and not cells.is_for_training(statement, facts, program))
+        or (bool(facts.source.cells) and _is_above_torch(facts, statement))
     )
 
 
@@ -77,6 +80,8 @@ def _may_be_another_number(seeding: Seeding, place: Place, program: Program) -> 
         return has_own_seed(program.project.text.containing("seed") or (), program)
     if any(map(names_options_at_run_time, seeding.visited)) and is_configured(program):
         return True
+    if reads_configured(seeding.visited, program):
+        return True  # from another file, or further in
     return has_own_seed({facts.source.path for facts in seeding.visited}, program)
 
 
@@ -102,6 +107,14 @@ def _is_among_imports(facts: ModuleFacts, statement: ast.stmt) -> bool:
     return is_below_import(facts, statement) and any(map(_is_of_program, body[:index]))
 
 
+def _is_above_torch(facts: ModuleFacts, statement: ast.stmt) -> bool:
+    """Whether a notebook imports torch only in a cell below: what is above it only prepares or tries something out."""
+    lines = [
+        b.node.lineno for b in facts.imports if b.target.partition(".")[0] == "torch" and hasattr(b.node, "lineno")
+    ]
+    return bool(lines) and statement.lineno < min(lines)
+
+
 def _is_of_program(statement: ast.stmt) -> bool:
     """Whether a statement is more than what stands between imports: paths, warnings, the environment."""
     match statement:
@@ -118,10 +131,12 @@ def _is_above_options(place: Place) -> bool:
 
 
 def is_for_something_else(met: SeedMet, program: Program) -> bool:
-    """Whether a seed is not that of the whole program: by its name, `split_seed`, or because what is drawn right below
-    it is what it is for, as where data are shuffled. An option of the program is for all of it."""
+    """Whether a seed is not that of the whole program: by its name, `split_seed`, by a comment, or because what is
+    drawn right below it is what it is for, as where data are shuffled. An option of the program is for all of it."""
     facts = met.scope.facts
     statement = facts.statement(met.node)
+    if any(_OF_PARTS.search(facts.source.line(n)) for n in range(top_line(facts, statement), statement.lineno)):
+        return True
     if met.seeder is not None and met.seeder.seed is not None:
         if _OF_ONE_THING.search(last_name(met.seeder.seed)) is not None:
             return True

@@ -46,7 +46,9 @@ def seed_fix(program: Program, seeding: Seeding, found: Unseeded) -> Fix | None:
     known = [fix for fix in fixes if fix is not None]
     if len(known) < len(fixes) or not known:
         return None
-    return Fix(tuple(dict.fromkeys(e for fix in known for e in made(fix.edits))), any(fix.unsafe for fix in known))
+    may_be_elsewhere = not found.draws and starts_processes(seeding, program)
+    edits = tuple(dict.fromkeys(e for fix in known for e in made(fix.edits)))
+    return Fix(edits, may_be_elsewhere or any(fix.unsafe for fix in known))
 
 
 def _runs_elsewhere(seeding: Seeding) -> bool:

@@ -37,6 +37,7 @@ from torchrepro_lint.syntax import insert_after, replace, with_argument
 _CONVERTS = frozenset({"int", "float", "abs"})
 _NAMES = frozenset(".".join(call) for call in seed_families.SEED_CALLS.values())
 _SEEDS = re.compile(r"seed|random|rng|reprod|determin|init|set_?up", re.IGNORECASE)
+_PROMISED = re.compile(r"\bdefault(?:s to|:|=| is)?\s*(\d+)\b", re.IGNORECASE)
 _TOLD = re.compile(r"(\bdefault(?:s to|:|=| is)?\s*)(?:-1|None)\b", re.IGNORECASE)
 
 
@@ -144,6 +145,13 @@ def with_default(option: Declaration, value: str, program: Program) -> tuple[Edi
     return tuple(edits)
 
 
+def _promised(option: Declaration) -> int | None:
+    """The number that the help of an option already tells as its default."""
+    told = keyword_value(option.call, "help")
+    found = _PROMISED.search(option.facts.text(told)) if isinstance(told, ast.Constant) else None
+    return int(found[1]) if found is not None else None
+
+
 def _off_by_default(name: str, facts: ModuleFacts) -> list[Declaration]:
     option = declared_options(facts).get(name)
     if option is None or not (option.value is None or _is_negative(option.value)):
@@ -165,7 +173,9 @@ def switched_on(program: Program, seeding: Seeding, found: Unseeded, process: Sc
         missing = [f for f in seed_families.families_of(program, seeding, found, process) if f not in done]
         added = seeds_below(program, last, missing)
         is_enough = bool(added) or not missing or done.issuperset(found.draws)
-        number = str(usual_seed(option.facts, program) or int(_wants_more_than_none(last)))
+        promised = _promised(option)
+        usual = usual_seed(option.facts, program) if promised is None else promised
+        number = str(usual or int(_wants_more_than_none(last)))
         edits = (*with_default(option, number, program), *added)
         is_doubtful = warns(last) or is_for_something_else(last, program) or _is_of_commands(option, program)
         return Fix(edits, is_doubtful) if is_enough else None

@@ -13,12 +13,13 @@ from torchrepro_lint.index import ModuleFacts, Scope
 from torchrepro_lint.kernels.flags import Setting
 from torchrepro_lint.model import Edit, Position, Range
 from torchrepro_lint.project.versions import allowed_in
+from torchrepro_lint.seeding.training import only_evaluates
 from torchrepro_lint.syntax import Import, import_name, insert_after, insert_before, quoted, replace, top_line
 
 # A comment that only praises the other value, in a few words: it would be wrong of the new one. One that names anything
 # (a ticket, a person, a place, a number) stays.
 PRAISE = re.compile(
-    r"\s*#(?!.*(?:noqa|type:|pylint|torchrepro|R-?CNN))(?=\s*[a-z,.!?'()-]+(?:\s+[a-z,.!?'()-]+){0,11}\s*$).*"
+    r"\s*#(?!.*(?:noqa|type:|pylint|torchrepro|R-?CNN|infer))(?=\s*[a-z,.!?'()-]+(?:\s+[a-z,.!?'()-]+){0,11}\s*$).*"
     r"\b(?:fast(?:er|est)?|speeds?|speed-?ups?|tun(?:e|es|ing)|accelerat\w+|warn\w*|perform\w+|efficien\w+"
     r"|(?:activat|enabl|turn|us)\w*\b.*\bbenchmark\w*|benchmark mode)\b",
     re.IGNORECASE,
@@ -68,6 +69,11 @@ def is_explained(setting: Setting, program: Program) -> bool:
     return is_above or ("#" in behind and not PRAISE.match(behind)) or is_announced(setting, program)
 
 
+def is_after_speed(facts: ModuleFacts, program: Program) -> bool:
+    """Whether a program only uses a model, or times what it does on the GPU: `cuda.Event(enable_timing=True)`."""
+    return facts.source.matches(r"\benable_timing\s*=\s*True\b") or only_evaluates(facts, program)
+
+
 def is_announced(setting: Setting, program: Program, said: re.Pattern[str] = _SAYS) -> bool:
     """Whether the statement above prints or logs a text about the switch: `print("Set cuDNN benchmark")`."""
     return setting.statement in _announced(said, setting.facts, program)
@@ -83,6 +89,12 @@ def _announced(said: re.Pattern[str], facts: ModuleFacts, program: Program) -> s
             block = block_of(facts, statement)
             found.update(block[block.index(statement) + 1 :][:1])
     return found
+
+
+def is_handed_on(setting: Setting) -> bool:
+    """Whether the value is that of a parameter, which would have no effect any more."""
+    read = (node for node in ast.walk(setting.value) if isinstance(node, ast.Name))
+    return any(binding.kind == "parameter" for node in read for binding in setting.value_scope.bindings_of(node))
 
 
 def is_set_back(setting: Setting, program: Program) -> bool:

@@ -24,11 +24,12 @@ from torchrepro_lint.rng.generators import is_given_a_state, is_only_drawn_from,
 from torchrepro_lint.rng.own_seed import generator_seed, numbered
 from torchrepro_lint.rng.predicates import about_seed
 from torchrepro_lint.rng.usual_seed import usual_seed
-from torchrepro_lint.seeding.training import trains_nothing
+from torchrepro_lint.seeding.training import is_named_otherwise, trains_nothing
 from torchrepro_lint.syntax import replace, top_line
 
 _MEANT = re.compile(
-    r"random(?:ly)? (?:initiali[sz]|seed|start)|(?:initiali[sz]|seed|start)ed? random(?:ly)?", re.IGNORECASE
+    r"random(?:ly)? (?:choos|initiali[sz]|pick|seed|select|start)|(?:initiali[sz]|seed|start)ed? random(?:ly)?",
+    re.IGNORECASE,
 )
 
 
@@ -59,7 +60,8 @@ def check(module: Module, program: Program) -> Iterator[Draft]:
             or not runs_once(program, call.node, call.scope)
             or _is_meant(call)
             or _is_for_others(call, program)
-            or (bool(call.facts.source.cells) and trains_nothing(call.facts, program)),
+            or (bool(call.facts.source.cells) and trains_nothing(call.facts, program))
+            or is_named_otherwise(call.facts, program),
         )
         yield placed(draft, seed if isinstance(seed, Site) else None, program, str(program.project.seed), is_none)
     yield from _torch(module, program)

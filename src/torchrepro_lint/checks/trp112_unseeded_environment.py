@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import re
-from collections import Counter
 from collections.abc import Iterator
 
 from torchrepro_lint.checks.draft import Draft, Fix, Place
@@ -28,10 +27,11 @@ def check(module: Module, program: Program) -> Iterator[Draft]:
     if is_test(module.facts):
         return
     known: dict[ast.AST, list[Call]] = {}  # those that are drawn from at the same place
-    before = Counter[Scope]()  # the environments that the same function makes above
+    above: dict[Scope, set[str]] = {}  # the environments that the same function makes above
     for call in environments.made(module):
-        beside = before[call.scope]
-        before[call.scope] += 1
+        name, named = _name(call), above.setdefault(call.scope, set())
+        beside = len(named - {name})
+        named.add(name)
         found = environments.unseeded(call, program)
         if found is None or (found.reset is not None and environments.may_be_the_projects_own(call, program)):
             continue
@@ -52,6 +52,15 @@ def check(module: Module, program: Program) -> Iterator[Draft]:
             edits=fix.edits,
             unsafe=fix.unsafe or is_used,
         )
+
+
+def _name(call: Call) -> str:
+    """What tells an environment from others: in a notebook its name, since one that takes the name of another in a
+    later cell takes its place."""
+    match call.facts.parents[call.node]:
+        case ast.Assign(targets=[target]) if call.facts.source.cells:
+            return ast.unparse(target)
+    return f"line {call.node.lineno}, column {call.node.col_offset}"
 
 
 def _seeded(call: Call, found: environments.Unseeded, beside: int, program: Program) -> Fix:

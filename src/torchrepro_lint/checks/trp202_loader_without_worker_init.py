@@ -8,6 +8,7 @@ from typing import Literal
 
 from torchrepro_lint import catalogue
 from torchrepro_lint.checks.draft import Draft, Fix, Place
+from torchrepro_lint.checks.generator_doubts import is_only_tried_out
 from torchrepro_lint.checks.listed import listed
 from torchrepro_lint.checks.seeded_generator import seeded_generator
 from torchrepro_lint.checks.worker_seeding import is_for_several, is_out_of_reach, renewed_generator, seeded_workers
@@ -77,7 +78,7 @@ def _draft(call: Call, draws: WorkerDraws, first: Call, program: Program) -> Dra
     if numpy is not None and not _is_seeded("numpy", program):
         edits = seeded_workers(call, first, program, lambda other: _first_unseeded(other, program))
         unsafe = is_for_several(call.facts, edits, program, lambda other: _first_unseeded(other, program))
-        unsafe = unsafe or is_for_evaluation(call) or is_run_to_evaluate(call.facts, program)
+        unsafe = unsafe or is_for_evaluation(call) or is_run_to_evaluate(call.facts, program) or is_only_tried_out(call)
         draft = Draft(call.node, values, "old", related=_place(numpy), edits=edits, unsafe=unsafe)
         if _is_in_order(call):
             unsafe = unsafe or trains_nothing(call.facts, program) or not _is_surely_drawn(call)

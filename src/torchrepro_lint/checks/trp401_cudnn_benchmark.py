@@ -8,7 +8,13 @@ from collections.abc import Iterator
 
 from torchrepro_lint.checks.configured import cause, placed
 from torchrepro_lint.checks.draft import Draft
-from torchrepro_lint.checks.switch_edit import is_explained, is_set_back, with_value
+from torchrepro_lint.checks.switch_edit import (
+    is_after_speed,
+    is_explained,
+    is_handed_on,
+    is_set_back,
+    with_value,
+)
 from torchrepro_lint.dataflow import Module, Program, Site, remembered
 from torchrepro_lint.dataflow.enclosing import block_of
 from torchrepro_lint.dataflow.reachability import cleans_up
@@ -17,7 +23,6 @@ from torchrepro_lint.index import ModuleFacts
 from torchrepro_lint.kernels.flags import Setting, follows_request, reads_switch
 from torchrepro_lint.kernels.switches import stated
 from torchrepro_lint.rng.predicates import is_unrequested, needs_option
-from torchrepro_lint.seeding.training import only_evaluates
 
 OWNER, NAME = "torch.backends.cudnn", "benchmark"
 _MEASURES = re.compile(
@@ -41,6 +46,7 @@ def check(module: Module, program: Program) -> Iterator[Draft]:
             _is_after_speed(setting.facts, program)
             or is_explained(setting, program)
             or is_set_back(setting, program)
+            or is_handed_on(setting)
             or _has_switch_of_its_own(setting, program)
         )
         draft = Draft(setting.node, {"written": setting.written}, edits=with_value(setting, "False"), unsafe=unsafe)
@@ -60,7 +66,7 @@ def _is_after_speed(facts: ModuleFacts, program: Program) -> bool:
     """Whether a program only uses a model, or says by a name or by what it does that it measures how fast it is."""
     told = _MEASURES.search(facts.source.rel)
     is_named = program.by_name(told is not None, "that a program is after speed", facts.scope, facts.source.rel)
-    return is_named or only_evaluates(facts, program) or _is_warmed_up(program)
+    return is_named or is_after_speed(facts, program) or _is_warmed_up(program)
 
 
 def _has_switch_of_its_own(setting: Setting, program: Program) -> bool:

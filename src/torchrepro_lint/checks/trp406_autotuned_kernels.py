@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from torchrepro_lint import catalogue
 from torchrepro_lint.checks.draft import Draft
-from torchrepro_lint.checks.switch_edit import is_announced, with_value
+from torchrepro_lint.checks.switch_edit import is_after_speed, is_announced, with_value
 from torchrepro_lint.dataflow import Module, Program
 from torchrepro_lint.elements import Certainty
 from torchrepro_lint.kernels.determinism import turned_on_anywhere
@@ -16,7 +16,6 @@ from torchrepro_lint.kernels.flags import Setting, assigned
 from torchrepro_lint.kernels.tuning import compile_modes, options, tuned_kernels, variables
 from torchrepro_lint.project.versions import may_be
 from torchrepro_lint.rng.predicates import is_unrequested
-from torchrepro_lint.seeding.training import only_evaluates
 from torchrepro_lint.syntax import quoted, replace
 
 _SAYS = re.compile(r"\b(?:compil|fast|perform|speed|tun(?:e|ing)\b)", re.IGNORECASE)
@@ -42,7 +41,7 @@ def _inductor(module: Module) -> Iterator[Draft]:
     facts = module.facts
 
     def is_for_use() -> bool:
-        return only_evaluates(facts, module.program)  # and after speed
+        return is_after_speed(facts, module.program)
 
     for setting, other in compile_modes(module):
         edits = (

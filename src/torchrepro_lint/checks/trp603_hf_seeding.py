@@ -36,12 +36,14 @@ def check(module: Module, program: Program) -> Iterator[Draft]:
             model = call.argument("model", 0)
             made = list(fresh_weights(model, program)) if isinstance(model, Site) else []
             for fresh in made or own_adapter(call):
-                drafts = [] if id(fresh.node) in reported else list(_drafts(call, fresh, seeders))
+                drafts = [] if id(fresh.node) in reported else list(_drafts(call, fresh, seeders, made))
                 reported |= {id(fresh.node)} if drafts else set()
                 yield from drafts
 
 
-def _drafts(trainer: Call, fresh: FreshWeights, seeders: Sequence[Seeder]) -> Iterator[Draft]:
+def _drafts(
+    trainer: Call, fresh: FreshWeights, seeders: Sequence[Seeder], beside: Sequence[FreshWeights]
+) -> Iterator[Draft]:
     made = fresh.node, fresh.scope
     if not all(
         _is_made_by(s, trainer, fresh) or _comes_after((s.node, s.scope), made, trainer.program) for s in seeders
@@ -65,8 +67,19 @@ def _drafts(trainer: Call, fresh: FreshWeights, seeders: Sequence[Seeder]) -> It
         values,
         message,
         related=related,
-        edits=_edits(trainer, fresh) if here and not late else (),
+        edits=_edits(trainer, fresh) if here and not late and not _is_seeded_above(fresh, beside) else (),
         unsafe=not runs_once(trainer.program, fresh.node, fresh.scope),  # else members of an ensemble begin alike
+    )
+
+
+def _is_seeded_above(fresh: FreshWeights, beside: Sequence[FreshWeights]) -> bool:
+    """Whether the fix of other weights, further up in the same block or in one around it, seeds these as well."""
+    facts = fresh.scope.facts
+    blocks = [facts.parents[facts.statement(fresh.node)], *facts.ancestors(facts.statement(fresh.node))]
+    above = (other for other in beside if other.scope.function is fresh.scope.function)
+    return any(
+        other.node.lineno < fresh.node.lineno and facts.parents[facts.statement(other.node)] in blocks
+        for other in above
     )
 
 

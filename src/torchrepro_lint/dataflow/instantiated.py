@@ -97,7 +97,7 @@ def _files(call: Call) -> Iterator[ModuleFacts]:
     row = interfaces()[call.name]
     read = call.program.project.configurations
     given, own = _given(call, row), call.facts.source.path
-    found = read.every_yaml() if given is None else [facts for path in given for facts in read.meant(path, own)]
+    found = (read.every_yaml() or ()) if given is None else [facts for path in given for facts in read.meant(path, own)]
     for facts in found:
         top = contents(facts)
         keys = {key for key, _ in written_entries(*top)} if isinstance(top.node, ast.Dict) else set()

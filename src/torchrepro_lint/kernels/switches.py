@@ -13,6 +13,7 @@ from typing import TypeAlias
 
 from torchrepro_lint import catalogue
 from torchrepro_lint.dataflow import Module, Program, remembered, start_of
+from torchrepro_lint.dataflow.binding import argument_for
 from torchrepro_lint.dataflow.conditions import are_exclusive, conditions
 from torchrepro_lint.dataflow.enclosing import block_of, calls_in, names_in
 from torchrepro_lint.index import ModuleFacts, Scope
@@ -79,6 +80,8 @@ class Switch:
                 switch = self._in(target.facts)
                 for inner, value in switch.in_any_case(target, further):
                     yield _at_call(call, scope, inner), value
+                for inner, value in switch.where_asked(target, call):
+                    yield _at_call(call, scope, inner), value
 
     def _calls(self, setting: Setting) -> Iterator[tuple[Switch, Setting]]:
         """The calls that lead to a place that its function comes by in any case, as places of their files."""
@@ -99,6 +102,16 @@ class Switch:
             if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call):
                 yield from self._called_by(statement.value, function, further - 1)
 
+    def where_asked(self, function: Scope, call: ast.Call) -> Iterator[Set]:
+        """What a function sets where `call` asks it for determinism, by an argument that its user may choose."""
+        for setting, value in self._own.get(function, ()):
+            if value is None or not is_requested(setting.node, setting.scope):
+                continue
+            tested = names_in(*(c.test for c in conditions(setting.node, setting.scope)))
+            passed = (argument_for(call, function, name) for name in tested)
+            if any(p is not None and not isinstance(p, ast.Constant) for p in passed):
+                yield setting, value
+
     def undone(self, setting: Setting, here: bool, further: int = MAX_CALLS) -> bool:
         """Whether a later setting gives a switch that is set to `here` the other value before it matters: at once, or
         wherever determinism is asked for; in the same function, or after each call of it."""
@@ -110,7 +123,7 @@ class Switch:
         for other in later:
             if are_exclusive((setting.node, setting.scope), (other.node, other.scope)):
                 continue
-            if is_requested(other.node, other.scope) or _at_once(self._program, setting, other):
+            if _is_requested(other) or _at_once(self._program, setting, other):
                 return True
         return len(later) > MAX_OTHERS
 
@@ -160,6 +173,12 @@ def _states(facts: ModuleFacts, owner: str, name: str, program: Program) -> tupl
     module = Module(facts, program)
     settings = [*assigned(module, owner, name), *passed(module, catalogue.names("backend_flags", name))]
     return tuple((setting, state(program, setting)) for setting in settings)
+
+
+def _is_requested(setting: Setting) -> bool:
+    """Whether determinism is asked for there, or in the function that is called there."""
+    is_inside = setting.inner is not None and _is_requested(setting.inner)
+    return is_inside or is_requested(setting.node, setting.scope)
 
 
 def _is_taken_back(first: Setting, setting: Setting) -> bool:

@@ -1,5 +1,5 @@
 """Where loaders and samplers that are each given a generator with one constant seed would draw in step: one made for
-each epoch, for each rank, or beside another.
+each epoch, for each rank, or beside another; or one of which other processes have copies.
 
 Two data sets of one size would be gone through in the same order, so that their samples meet as the same pairs in
 every epoch. Knows nothing of rules.
@@ -13,10 +13,14 @@ from bisect import bisect_left, bisect_right
 from dataclasses import dataclass, field
 from itertools import combinations
 
+from torchrepro_lint import catalogue
 from torchrepro_lint.dataflow import Call, Module, Program, Site, remembered, start_of
 from torchrepro_lint.dataflow.binding import argument_for
 from torchrepro_lint.dataflow.conditions import are_exclusive, conditions
+from torchrepro_lint.dataflow.edges import Edges
 from torchrepro_lint.dataflow.execution_count import is_called_for_each_epoch, runs_in_each_pass
+from torchrepro_lint.dataflow.follow import Follow, Policy
+from torchrepro_lint.dataflow.use import Sink, Steps, Use
 from torchrepro_lint.index import ModuleFacts, Scope
 from torchrepro_lint.loading.loaders import argument, loader_calls, loaders, samplers, shuffling
 from torchrepro_lint.rng.ranks import has_ranks, is_chosen_by_ranks, is_seeded_by_rank
@@ -115,6 +119,23 @@ def is_made_side_by_side(call: Call) -> bool:
     sites = [s for s in call.program.callers_of(function) or () if not _leaves_order(s[0], call)]
     pairs = ((one, other) for other, one in combinations(sites, 2) if one[1].function is other[1].function)
     return any(not are_exclusive(one, other) for one, other in pairs)  # no test lets only one of them be made
+
+
+def is_copied(call: Call) -> bool:
+    """Whether the loader is handed to other processes: each would begin with a copy of its generator, which only
+    PyTorch 2.4 can make."""
+    policy: Policy[None, bool] = Policy("processes that a loader is handed to", _to_process, _to_process, bound=60)
+    return next(Follow(policy, call.program).found([Use(call.node, call.scope, None)]), False)
+
+
+def _to_process(use: Use[None], edges: Edges) -> Steps | None:
+    if use.call is None:
+        return None
+    function, program = use.call.func, edges.program
+    made = program.makers(function.value, use.scope) if isinstance(function, ast.Attribute) else set()
+    starting = {**catalogue.names("order", "pools"), **catalogue.names("order", "runners")}
+    starts = [name for name in (program.callee(use.call, use.scope), *made) if name in starting]
+    return (Sink(True),) if any("Thread" not in name and ".dummy." not in name for name in starts) else None
 
 
 def _shuffle(call: Call) -> Site | None:

@@ -63,12 +63,13 @@ class Configurations:
         known = [facts for facts in read if facts is not None]
         return known if len(known) == len(read) and len(found) <= MAX_CANDIDATES else []
 
-    def every_yaml(self) -> list[ModuleFacts]:
-        """The YAML files of the project that can be read; none where there are too many to look into."""
+    def every_yaml(self) -> list[ModuleFacts] | None:
+        """The YAML files of the project that can be read; None where there are too many to look into."""
         found = listed_as(EVERY_YAML, self._root, self._listed)
         self._tracker.note((LISTED, EVERY_YAML), found)
-        read = [self.read(path) for path in found] if len(found) <= MAX_CANDIDATES else []
-        return [facts for facts in read if facts is not None]
+        if len(found) > MAX_CANDIDATES:
+            return None
+        return [facts for facts in map(self.read, found) if facts is not None]
 
     def _bases(self, user: Path) -> list[str]:
         folders = [str(user.parent), *map(str, user.parent.parents)]

@@ -7,11 +7,12 @@ from __future__ import annotations
 import ast
 import re
 from collections import Counter
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
+from torchrepro_lint import catalogue
 from torchrepro_lint.dataflow import Program, remembered
 from torchrepro_lint.index import ModuleFacts
 from torchrepro_lint.index.parents import descendants
@@ -72,10 +73,19 @@ def has_own_seed(paths: Collection[Path], program: Program) -> bool:
 
 @remembered
 def is_configured(program: Program) -> bool:
-    """Whether a YAML file of the project has a key for the seed, whatever it says there."""
-    found = (node for facts in program.project.configurations.every_yaml() for node in ast.walk(facts.tree))
+    """Whether a YAML file of the project has a key for the seed, whatever it says there; one of many may have."""
+    files = program.project.configurations.every_yaml()
+    if files is None:
+        return True
+    found = (node for facts in files for node in ast.walk(facts.tree))
     keys = (key for node in found if isinstance(node, ast.Dict) for key in node.keys)
     return any(isinstance(key, ast.Constant) and _is_named(key.value) for key in keys)
+
+
+def reads_configured(files: Iterable[ModuleFacts], program: Program) -> bool:
+    """Whether the project has such a key, and any of the files may read YAML."""
+    readers = catalogue.table("callables")["yaml_readers"]["packages"]
+    return any(not facts.packages.isdisjoint(readers) for facts in files) and is_configured(program)
 
 
 def is_turned_off(paths: Collection[Path], program: Program) -> bool:

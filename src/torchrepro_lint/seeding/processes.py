@@ -92,8 +92,11 @@ def _rank_in_group(seeding: Seeding, program: Program) -> RankSeed | None:
         keys = ("accelerators", "fabrics")
         joining = [name for key in keys for name in catalogue.names("frameworks", key)]
         return RankSeed() if any(_calls_of(joining, seeding, program)) else None
-    if any("RANK" in facts.subscript_sets for facts in seeding.visited):
-        return RankSeed()  # `os.environ["RANK"] = ...`: no launcher has put it there
+    told = [item.value for facts in seeding.visited for item in facts.subscript_sets.get("RANK", ())]
+    if told and all(isinstance(value, ast.Constant) for value in told):
+        return RankSeed()  # `os.environ["RANK"] = "0"`: no launcher has put it there
+    if told:
+        return RankSeed(is_out_of_reach=True)
     variables = {groups[name].get("variable", "") for _, name in joins}
     numbered = any(k.arg == "rank" or k.arg is None for call, _ in joins for k in call.keywords)
     if numbered or len(variables) > 1 or "" in variables:

@@ -13,7 +13,7 @@ from torchrepro_lint.project.contents import is_test
 from torchrepro_lint.project.entries import STARTS, entries, is_tried_out
 from torchrepro_lint.seeding.seeding import TRAINS, Seeding
 from torchrepro_lint.seeding.seedings import seedings
-from torchrepro_lint.seeding.unfollowed import may_train, may_use_tensors, uses_tensors
+from torchrepro_lint.seeding.unfollowed import may_train, may_use_tensors, names_code, uses_tensors
 
 MAX_PROGRAMS = 16  # that run the code of one file
 
@@ -28,8 +28,7 @@ def is_for_training(seeding: Seeding, program: Program) -> bool:
         return False
     if not may_use_tensors(seeding, program) and _fits_its_own(seeding, program):
         return False
-    others = frozenset(catalogue.table("frameworks")["elsewhere"]["packages"])
-    return uses_tensors(seeding) or all(facts.packages.isdisjoint(others) for facts in seeding.visited)
+    return uses_tensors(seeding) or names_code(seeding, program)
 
 
 def _fits_its_own(seeding: Seeding, program: Program) -> bool:
@@ -58,8 +57,11 @@ def _tries_layers(seeding: Seeding) -> bool:
 
 
 def is_named_otherwise(facts: ModuleFacts, program: Program) -> bool:
-    """Whether a file without a step of training says by its name that it does something else."""
-    trains = any(name in facts.calls for name in (*TRAINS, "step", "train"))
+    """Whether a file without a step of training says by its name that it does something else. What a step gives, an
+    environment has made."""
+    steps = (call for call, _ in facts.calls.get("step", ()))
+    trains = any(name in facts.calls for name in (*TRAINS, "train"))
+    trains = trains or any(isinstance(facts.parents[call], ast.Expr) for call in steps)
     says = not trains and roles.is_no_training(facts.source.rel)
     return program.by_name(says, "that a program trains nothing", facts.scope, facts.source.rel)
 

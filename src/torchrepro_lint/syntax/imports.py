@@ -145,9 +145,21 @@ def _is_free(name: str, module: str, scope: Scope) -> bool:
     return (owner is None or owner is top) and all(b.kind == "import" and b.target == module for b in bindings)
 
 
+def _is_handed_on(name: str, scope: Scope) -> bool:
+    """Whether a file has a module by its usual name from another one that imports it: `from common import torch`."""
+    top = scope.facts.scope
+    made = top.bindings.get(name, []) if scope.binding_scope(name) is top else []
+    is_import = (
+        len(made) == 1 and made[0].kind == "import" and _is_top(scope.facts.parents.get(made[0].node), scope.facts)
+    )
+    return is_import and made[0].target.endswith(f".{name}")
+
+
 def _imported(facts: ModuleFacts, module: str, scope: Scope, at: ast.AST | None) -> Import:
     """A new import of `module`, under a name that is free at `scope`."""
     alias = USUAL_ALIASES.get(module, module)
+    if _is_handed_on(alias, scope):
+        return Import(alias)
     for name in (alias, f"_{alias}"):
         if _is_free(name, module, scope):
             line = f"import {module}" if name == module else f"import {module} as {name}"

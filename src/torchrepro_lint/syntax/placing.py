@@ -30,8 +30,9 @@ _EXPORTS = re.compile(r"#\s*\|?\s*exports?\b")  # the first line of a cell: nbde
 _OF_WHAT_FOLLOWS = re.compile(
     r"\s*#\W*(?:add|allow|append|avoid|disable|enable|ensure|fix|make|set|to|use)\b", re.IGNORECASE
 )
-# What may be between a file's imports: settings of the environment, of warnings, of paths.
-_BETWEEN = (ast.Pass, ast.Expr, ast.Assign, ast.AnnAssign, ast.AugAssign, ast.If, ast.Try, ast.Import, ast.ImportFrom)
+# What may be between a file's imports: settings of the environment, of warnings, of paths, and the file's own text.
+_BETWEEN = (ast.Pass, ast.Expr, ast.Assign, ast.AnnAssign, ast.AugAssign, ast.If, ast.Try, ast.With, ast.Import,
+            ast.ImportFrom)  # fmt: skip
 
 
 def new_import(facts: ModuleFacts, module: str, line: str, scope: Scope, at: ast.AST | None) -> Edit:
