@@ -107,11 +107,9 @@ def _goes_on(source: Source) -> bool:
 
 
 def _stands_in(value: ast.expr, source: Source) -> bool:
-    """Whether the seed becomes an option that its user did not give, who may want another one each time."""
-    match source.scope.facts.statement(value):
-        case ast.Assign(targets=[ast.Attribute() | ast.Subscript()]):
-            return any(about_seed(c.test) for c in conditions(value, source.scope))
-    return False
+    """Whether the seed is kept in place of one that was not given, by a user who may want another one each time."""
+    is_kept = isinstance(source.scope.facts.statement(value), ast.Assign | ast.AnnAssign)
+    return is_kept and any(about_seed(c.test) for c in conditions(value, source.scope))
 
 
 def _is_meant(facts: ModuleFacts, value: ast.expr) -> bool:
