@@ -15,12 +15,13 @@ from torchrepro_lint.dataflow.conditions import conditions
 from torchrepro_lint.dataflow.enclosing import calls_in
 from torchrepro_lint.index import ModuleFacts, Scope, last_name
 from torchrepro_lint.project.contents import lies_with_tests
-from torchrepro_lint.project.declarations import names_options_at_run_time
+from torchrepro_lint.project.declarations import names_options_at_run_time, option_names
 from torchrepro_lint.rng.draws import draw_of
 from torchrepro_lint.rng.own_seed import own_seed
 from torchrepro_lint.rng.predicates import about_seed
 from torchrepro_lint.rng.usual_seed import has_own_seed, is_configured, is_turned_off
 from torchrepro_lint.seeding import cells
+from torchrepro_lint.seeding.discarded import is_besides
 from torchrepro_lint.seeding.seeding import Seeding, SeedMet
 from torchrepro_lint.syntax import (
     above_heading,
@@ -44,6 +45,7 @@ def is_unclear(
     return (
         _may_be_another_number(seeding, place, program)
         or _is_seeded_further_on(seeding, process, families)
+        or _draws_options(seeding, families, program)
         or lies_with_tests(seeding.entry.facts)
         or is_turned_off({seeding.entry.facts.source.path}, program)
         or _is_headed(place)
@@ -78,6 +80,22 @@ def _may_be_another_number(seeding: Seeding, place: Place, program: Program) -> 
     if any(map(names_options_at_run_time, seeding.visited)) and is_configured(program):
         return True
     return has_own_seed({facts.source.path for facts in seeding.visited}, program)
+
+
+def _draws_options(seeding: Seeding, families: Collection[str], program: Program) -> bool:
+    """Whether the program draws the values of its own options, as in a search in which each run tries others:
+    `args.lr = random.random()`."""
+    options = {name for facts in seeding.visited for name in option_names(facts)}
+    sets = (made for facts in seeding.visited for name in sorted(options) for made in facts.attribute_sets.get(name, ()))
+    return any(made.value is not None and _is_drawn(made.value, made.scope, families, program) for made in sets)
+
+
+def _is_drawn(value: ast.expr, scope: Scope, families: Collection[str], program: Program) -> bool:
+    """Whether a number is drawn for a value, or for a name in it."""
+    named = (b.value for n in ast.walk(value) if isinstance(n, ast.Name) for b in scope.bindings_of(n))
+    calls = calls_in(value, *(v for v in named if v is not None))
+    draws = (draw_of(program, program.callee(call, scope), call, scope) for call in calls)
+    return any(d is not None and d.family in families and not is_besides(d, program) for d in draws)
 
 
 def _is_headed(place: Place) -> bool:

@@ -230,6 +230,8 @@ def _is_quiet(name: str) -> bool:
     rows = catalogue.table("callables")["set_up"]
     if _is_never(name):
         return False
+    if ".__version__." in name:  # a text
+        return True
     known = name.partition(".")[0] in rows["packages"] or name.removesuffix(".__init__") in rows["names"]
     return known or name.startswith(tuple(rows["prefixes"]))
 

@@ -145,7 +145,7 @@ def _kind(facts: ModuleFacts, module: str, level: int) -> Kind:
         return "own"
     if top in sys.stdlib_module_names:
         return "standard"
-    return "own" if facts.is_own(top) else "third party"
+    return "own" if facts.is_own(top) or facts.is_own(module) else "third party"
 
 
 def _is_future(node: ast.stmt) -> bool:
