@@ -85,8 +85,8 @@ def _may_be_another_number(seeding: Seeding, place: Place, program: Program) -> 
 def _draws_options(seeding: Seeding, families: Collection[str], program: Program) -> bool:
     """Whether the program draws the values of its own options, as in a search in which each run tries others:
     `args.lr = random.random()`."""
-    options = {name for facts in seeding.visited for name in option_names(facts)}
-    sets = (made for facts in seeding.visited for name in sorted(options) for made in facts.attribute_sets.get(name, ()))
+    options = sorted({name for facts in seeding.visited for name in option_names(facts)})
+    sets = (made for facts in seeding.visited for name in options for made in facts.attribute_sets.get(name, ()))
     return any(made.value is not None and _is_drawn(made.value, made.scope, families, program) for made in sets)
 
 
