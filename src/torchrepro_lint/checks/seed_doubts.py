@@ -21,7 +21,7 @@ from torchrepro_lint.rng.own_seed import own_seed
 from torchrepro_lint.rng.predicates import about_seed
 from torchrepro_lint.rng.usual_seed import has_own_seed, is_configured, is_turned_off
 from torchrepro_lint.seeding import cells
-from torchrepro_lint.seeding.discarded import is_besides
+from torchrepro_lint.seeding.discarded import is_besides, tells_runs_apart
 from torchrepro_lint.seeding.seeding import Seeding, SeedMet
 from torchrepro_lint.syntax import (
     above_heading,
@@ -33,6 +33,7 @@ from torchrepro_lint.syntax import (
     reads_options,
 )
 
+_SEEDS = ("seed", "manual_seed")
 _IMPORTS = (ast.Import, ast.ImportFrom)
 _OF_ONE_THING = re.compile(r"(?:split|fold|data|shuffle|env|eval|test|valid|sampl|noise)\w*seed", re.IGNORECASE)
 
@@ -46,6 +47,8 @@ def is_unclear(
         _may_be_another_number(seeding, place, program)
         or _is_seeded_further_on(seeding, process, families)
         or _draws_options(seeding, families, program)
+        or _repeats_names(seeding, families, place, program)
+        or _has_no_number(seeding)
         or lies_with_tests(seeding.entry.facts)
         or is_turned_off({seeding.entry.facts.source.path}, program)
         or _is_headed(place)
@@ -96,6 +99,21 @@ def _is_drawn(value: ast.expr, scope: Scope, families: Collection[str], program:
     calls = calls_in(value, *(v for v in named if v is not None))
     draws = (draw_of(program, program.callee(call, scope), call, scope) for call in calls)
     return any(d is not None and d.family in families and not is_besides(d, program) for d in draws)
+
+
+def _repeats_names(seeding: Seeding, families: Collection[str], place: Place, program: Program) -> bool:
+    """Whether the seeds stand above a draw that is there for runs to differ in, as in the name of a run."""
+    names = {name.rpartition(".")[2] for name in catalogue.names("rng", "draws")}
+    draws = (draw_of(program, program.callee(c, s), c, s) for c, s in seeding.calls(*sorted(names)))
+    told = (d for d in draws if d is not None and d.family in families and tells_runs_apart(d, program))
+    return any(d.scope is not place.scope or d.node.lineno > place.statement.lineno for d in told)
+
+
+def _has_no_number(seeding: Seeding) -> bool:
+    """Whether the program would seed itself if one of its names held a number: `seed = None`, `if seed is not None:`."""
+    given = ((a, scope) for call, scope in seeding.calls(*_SEEDS) for a in call.args[:1] if isinstance(a, ast.Name))
+    made = (b.value for name, scope in given for b in scope.bindings_of(name))
+    return any(isinstance(value, ast.Constant) and value.value is None for value in made)
 
 
 def _is_headed(place: Place) -> bool:
