@@ -105,7 +105,7 @@ def _reads(
     """Where a file reads the module of a generator, or a library that is no file of the project, nor `known`."""
     reads, module = facts.reads(facts.tree), {"python": "random", "numpy": "numpy.random"}[family]
     if family == "numpy":
-        yield from (n for n in reads.of_attribute("random") if ast.unparse(n.value) not in ("random", "torch"))
+        yield from (n for n in reads.of_attribute("random") if _may_be_numpy(n.value, facts))
     for binding in facts.imports:
         target = binding.target
         is_own = target == module or target.startswith(f"{module}.")
@@ -118,6 +118,14 @@ def _reads(
         has_all = star.target == module or (family == "numpy" and star.target.rpartition(".")[2] == "pylab")
         if has_all or not is_known:
             yield facts.statement(star.node)
+
+
+def _may_be_numpy(owner: ast.expr, facts: ModuleFacts) -> bool:
+    """Whether this may stand for numpy in `owner.random`, which an option `args.random` is not."""
+    if not isinstance(owner, ast.Name):
+        return True
+    made = facts.scope_of(owner).bindings_of(owner)
+    return owner.id not in ("random", "torch") and (not made or any(b.kind == "import" for b in made))
 
 
 def _is_file(binding: Binding, facts: ModuleFacts, program: Program) -> bool:

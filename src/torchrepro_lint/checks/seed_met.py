@@ -56,7 +56,7 @@ def beside(program: Program, seeding: Seeding, found: Unseeded) -> Fix | None:
         if is_sure and is_near and not seed_calls.is_for_own_draws(program, seeding, found, function):
             edits = seeds_below(program, met, seed_families.families_of(program, seeding, found, None))
             if edits and times(program, met.scope) != "often":
-                return Fix(edits, is_for_something_else(met, program))
+                return Fix(edits, is_for_something_else(met, program) or _is_renamed(edits))
     return None
 
 
@@ -82,8 +82,14 @@ def on_all_devices(program: Program, seeding: Seeding, found: Unseeded) -> Fix |
         lines, edits = seed_calls.seed_calls(met.scope, both, families, str(seed))
         between = facts.source.newline + " " * both.col_offset
         edits = (*edits, replace(facts, both, between.join([facts.text(met.node), *lines])))
-        return Fix(edits, is_for_something_else(met, program)) if times(program, met.scope) != "often" else None
+        is_doubtful = is_for_something_else(met, program) or _is_renamed(edits)
+        return Fix(edits, is_doubtful) if times(program, met.scope) != "often" else None
     return None
+
+
+def _is_renamed(edits: Sequence[Edit]) -> bool:
+    """Whether a module is imported by another name, as its own has another use."""
+    return any(" as _" in edit.text for edit in edits)
 
 
 def seeds_below(program: Program, met: SeedMet, families: Sequence[str]) -> tuple[Edit, ...]:
