@@ -49,6 +49,7 @@ def is_unclear(
         or _draws_options(seeding, families, program)
         or _repeats_names(seeding, families, place, program)
         or _has_no_number(seeding)
+        or _has_seeder(facts, program)
         or lies_with_tests(seeding.entry.facts)
         or is_turned_off({seeding.entry.facts.source.path}, program)
         or _is_headed(place)
@@ -114,6 +115,12 @@ def _has_no_number(seeding: Seeding) -> bool:
     given = ((a, scope) for call, scope in seeding.calls(*_SEEDS) for a in call.args[:1] if isinstance(a, ast.Name))
     made = (b.value for name, scope in given for b in scope.bindings_of(name))
     return any(isinstance(value, ast.Constant) and value.value is None for value in made)
+
+
+def _has_seeder(facts: ModuleFacts, program: Program) -> bool:
+    """Whether the file imports a function of the project that seeds, by its name, and has forgotten to call it."""
+    names = [name for name in facts.scope.bindings if "seed" in name.lower() and name not in facts.calls]
+    return any(isinstance(program.names.lookup(name, facts.scope), Scope) for name in names)
 
 
 def _is_headed(place: Place) -> bool:

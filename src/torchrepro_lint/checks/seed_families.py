@@ -179,11 +179,15 @@ def _dotted(name: ast.Name, target: str, facts: ModuleFacts) -> str:
 
 
 def may_be_left_out(program: Program, met: SeedMet) -> bool:
-    """Whether the function of a seed may return before it, whatever the seed: only under a launcher does it go on."""
-    return any(
-        isinstance(c.owner, ast.If)
-        and not about_seed(c.test)
-        and any(isinstance(n, ast.Return) for n in ast.walk(c.owner))
-        and outcome(c.test, met.scope, program) is Truth.UNKNOWN
-        for c in conditions(met.node, met.scope)
-    )
+    """Whether a program may go on without a seed, whatever its number: its function may return before it, as where
+    only under a launcher it goes on, or it stands under a test without another arm, as where data are prepared once."""
+    tests = [c for c in conditions(met.node, met.scope) if isinstance(c.owner, ast.If) and not about_seed(c.test)]
+    left = [c for c in tests if any(isinstance(n, ast.Return) for n in ast.walk(c.owner))]
+    sites = ((step.node, step.scope) for step in met.chain if step.scope.kind == "module")
+    left += [c for c in tests if met.scope.kind == "module" and _has_one_arm(c.owner)]
+    left += [c for site in sites for c in conditions(*site) if _has_one_arm(c.owner) and not about_seed(c.test)]
+    return any(outcome(c.test, met.scope, program) is Truth.UNKNOWN for c in left)
+
+
+def _has_one_arm(test: ast.AST) -> bool:
+    return isinstance(test, ast.If) and not test.orelse

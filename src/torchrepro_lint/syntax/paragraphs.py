@@ -131,7 +131,7 @@ def _is_plain(statement: ast.stmt) -> bool:
         case ast.Expr(value=ast.Call(func=ast.Name(id="print"), args=[ast.Constant()])):
             return True
     if isinstance(statement, ast.If):
-        return all(map(_is_plain, (*statement.body, *statement.orelse)))
+        return all(isinstance(s, ast.ClassDef) or _is_plain(s) for s in (*statement.body, *statement.orelse))
     return isinstance(statement, ast.Assign | ast.AnnAssign) and not reads_options(statement)
 
 
