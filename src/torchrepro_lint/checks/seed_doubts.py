@@ -91,7 +91,8 @@ def _draws_options(seeding: Seeding, families: Collection[str], program: Program
     `args.lr = random.random()`."""
     options = sorted({name for facts in seeding.visited for name in option_names(facts)})
     sets = (made for facts in seeding.visited for name in options for made in facts.attribute_sets.get(name, ()))
-    return any(made.value is not None and _is_drawn(made.value, made.scope, families, program) for made in sets)
+    theirs = (made for made in sets if ast.unparse(made.target.value) != "self")
+    return any(made.value is not None and _is_drawn(made.value, made.scope, families, program) for made in theirs)
 
 
 def _is_drawn(value: ast.expr, scope: Scope, families: Collection[str], program: Program) -> bool:
@@ -99,7 +100,8 @@ def _is_drawn(value: ast.expr, scope: Scope, families: Collection[str], program:
     named = (b.value for n in ast.walk(value) if isinstance(n, ast.Name) for b in scope.bindings_of(n))
     calls = calls_in(value, *(v for v in named if v is not None))
     draws = (draw_of(program, program.callee(call, scope), call, scope) for call in calls)
-    return any(d is not None and d.family in families and not is_besides(d, program) for d in draws)
+    samples = (d for d in draws if d is not None and d.kind == "sample" and d.family in families)
+    return any(not is_besides(d, program) for d in samples)
 
 
 def _repeats_names(seeding: Seeding, families: Collection[str], place: Place, program: Program) -> bool:

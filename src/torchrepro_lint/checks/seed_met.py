@@ -56,7 +56,8 @@ def beside(program: Program, seeding: Seeding, found: Unseeded) -> Fix | None:
         if is_sure and is_near and not seed_calls.is_for_own_draws(program, seeding, found, function):
             edits = seeds_below(program, met, seed_families.families_of(program, seeding, found, None))
             if edits and times(program, met.scope) != "often":
-                return Fix(edits, is_for_something_else(met, program) or _is_renamed(edits))
+                is_doubtful = is_for_something_else(met, program) or _is_renamed(edits)
+                return Fix(edits, is_doubtful or _is_seeded_again(met, seeding, found, first))
     return None
 
 
@@ -85,6 +86,14 @@ def on_all_devices(program: Program, seeding: Seeding, found: Unseeded) -> Fix |
         is_doubtful = is_for_something_else(met, program) or _is_renamed(edits)
         return Fix(edits, is_doubtful) if times(program, met.scope) != "often" else None
     return None
+
+
+def _is_seeded_again(met: SeedMet, seeding: Seeding, found: Unseeded, first: int) -> bool:
+    """Whether a function on the way to what is missing seeds as well, later, as each process of several does."""
+    return any(
+        m.scope is not met.scope and met.number < m.number < first and seed_calls.leads(m.scope.function, found)
+        for m in seeding.met
+    )
 
 
 def _is_renamed(edits: Sequence[Edit]) -> bool:
