@@ -42,6 +42,7 @@ def check(module: Module, program: Program) -> Iterator[Draft]:
             or is_explained(setting, program)
             or is_set_back(setting, program)
             or _has_switch_of_its_own(setting, program)
+            or _is_asked_for(setting)
         )
         draft = Draft(setting.node, {"written": setting.written}, edits=with_value(setting, "False"), unsafe=unsafe)
         configured = placed(draft, Site(setting.value, setting.value_scope), program, "False", bool)
@@ -68,6 +69,13 @@ def _has_switch_of_its_own(setting: Setting, program: Program) -> bool:
     asked = _asking(setting.facts, program)
     block = block_of(setting.facts, setting.statement) if asked else ()
     return any(test.lineno < setting.statement.lineno and test in block for test in asked)
+
+
+def _is_asked_for(setting: Setting) -> bool:
+    """Whether the value is what a function is given, so that a constant in its place would ignore its callers."""
+    value, scope = setting.value, setting.value_scope
+    names = (n for n in ast.walk(value) if isinstance(n, ast.Name))
+    return any(b.kind == "parameter" for name in names for b in scope.bindings_of(name))
 
 
 @remembered
