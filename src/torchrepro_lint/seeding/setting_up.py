@@ -25,6 +25,7 @@ _OF_FILE = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 # What runs the one function that it is given, with options as its arguments.
 _COMMAND_LINES = frozenset({"fire.Fire", "fire.core.Fire", "typer.run", "absl.app.run", "tyro.cli"})
 # What of a parser of options takes options as well: docs.python.org/3/library/argparse.html#other-utilities
+_PARSES = frozenset({"parse_args", "parse_known_args"})
 _PARTS = frozenset({"add_argument_group", "add_mutually_exclusive_group", "add_subparsers", "add_parser"})
 
 
@@ -167,6 +168,8 @@ def _only_sets_up(call: ast.Call, scope: Scope, program: Program, depth: int) ->
         function, scope = made[0].value if len(made) == 1 and not made[0].path else None, owner or scope
     if not isinstance(function, ast.Attribute):
         return False
+    if function.attr in _PARSES:  # whatever it is that reads the options
+        return True
     return program.is_of_builtin(function.attr) or _holds_plain(function.value, scope, program, depth)
 
 
