@@ -115,7 +115,7 @@ def _repeats_names(seeding: Seeding, families: Collection[str], place: Place, pr
 def _has_no_number(seeding: Seeding) -> bool:
     """Whether the program would seed if one of its names held a number: `seed = None`, `if seed is not None:`."""
     given = ((a, scope) for call, scope in seeding.calls(*_SEEDS) for a in call.args[:1] if isinstance(a, ast.Name))
-    made = (b.value for name, scope in given for b in scope.bindings_of(name))
+    made = (b.value for name, scope in given for b in scope.bindings_of(name) if b.kind == "assign")
     return any(isinstance(value, ast.Constant) and value.value is None for value in made)
 
 
