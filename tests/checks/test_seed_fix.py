@@ -344,7 +344,7 @@ UNCLEAR = {
     "torch.nn.Linear(4, 1)(d).sum().backward()\n",
     "between imports": "import torch\n\ndata = load()\nimport os\ntorch.nn.Linear(4, 1)(d).sum().backward()\n",
     "the program seeds by itself, too late": "import torch\n\n\ndef train():\n    if torch.cuda.is_available():\n"
-    "        torch.cuda.manual_seed(3)\n    else:\n        torch.manual_seed(3)\n"
+    "        torch.cuda.manual_seed(3)\n    else:\n        torch.manual_seed(4)\n"
     "    torch.nn.Linear(4, 1)(d).sum().backward()\n\n\nif __name__ == '__main__':\n    train()\n",
     "its author turned one off": "import torch\n\n# torch.manual_seed(1)\ntorch.nn.Linear(4, 1)(d).sum().backward()\n",
     "among calls that belong together": "import argparse\nimport torch\n\n\ndef show(args):\n    print(args)\n\n\n"
@@ -825,7 +825,7 @@ if __name__ == "__main__":
 
 def test_a_seed_where_there_is_no_gpu_alone_is_none(tmp_path: Path) -> None:
     """`torch.cuda.manual_seed` leaves the generator of the CPU alone, which initialises weights and shuffles."""
-    assert "\n    torch.manual_seed(3)\n    main()\n" in fixed(tmp_path, ON_GPU, unsafe=True)
+    assert fixed(tmp_path, ON_GPU).startswith("import torch\n\n\ndef main():\n    torch.manual_seed(3)\n    torch.nn")
     assert fixes(tmp_path, ON_GPU.replace("torch.cuda.manual_seed(3)", "torch.manual_seed(3)")) == []
 
 

@@ -23,6 +23,11 @@ USUAL = {
     "zero, if it is one of them": ({"train.py": "f(seed=123)\ng(seed=0)\n"}, 0),
     "more often than zero": ({"train.py": "f(seed=0)\ng(seed=7)\nh(seed=7)\n"}, 7),
     "of an imported file": ({"train.py": "import data\n", "data.py": "SEED = 7\n", "other.py": "SEED = 1\n"}, 7),
+    "of the program that imports it": ({"data/cifar.py": "", "train.py": "import data.cifar\nf(seed=7)\n"}, 7),
+    "programs that disagree": (
+        {"data/cifar.py": "", "a.py": "import data.cifar\nf(seed=7)\n", "b.py": "import data.cifar\nf(seed=8)\n"},
+        0,
+    ),
     "of its siblings": ({"train.py": "", "a.py": "set_seed(7)\n", "b.py": "torch.manual_seed(7)\n"}, 7),
     "siblings that disagree": ({"train.py": "", "a.py": "set_seed(7)\n", "b.py": "set_seed(8)\n"}, 0),
     "the nearest siblings": (

@@ -15,12 +15,13 @@ from torchrepro_lint.dataflow.conditions import conditions
 from torchrepro_lint.dataflow.enclosing import calls_in
 from torchrepro_lint.index import ModuleFacts, Scope, last_name
 from torchrepro_lint.project.contents import lies_with_tests
-from torchrepro_lint.project.declarations import names_options_at_run_time
+from torchrepro_lint.project.declarations import names_options_at_run_time, option_names
 from torchrepro_lint.rng.draws import draw_of
 from torchrepro_lint.rng.own_seed import own_seed
 from torchrepro_lint.rng.predicates import about_seed
 from torchrepro_lint.rng.usual_seed import has_own_seed, is_configured, is_turned_off, reads_configured
 from torchrepro_lint.seeding import cells
+from torchrepro_lint.seeding.discarded import is_besides, tells_runs_apart
 from torchrepro_lint.seeding.seeding import Seeding, SeedMet
 from torchrepro_lint.syntax import (
     above_heading,
@@ -33,6 +34,7 @@ from torchrepro_lint.syntax import (
     top_line,
 )
 
+_SEEDS = ("seed", "manual_seed")
 _IMPORTS = (ast.Import, ast.ImportFrom)
 _OF_PARTS = re.compile(r"#.*\b(?:splits?|splitting|folds?|partitions?)\b", re.IGNORECASE)
 _OF_ONE_THING = re.compile(r"(?:split|fold|data|shuffle|env|eval|test|valid|sampl|noise)\w*seed", re.IGNORECASE)
@@ -46,6 +48,10 @@ def is_unclear(
     return (
         _may_be_another_number(seeding, place, program)
         or _is_seeded_further_on(seeding, process, families)
+        or _draws_options(seeding, families, program)
+        or _repeats_names(seeding, families, place, program)
+        or _has_no_number(seeding)
+        or _has_seeder(facts, program)
         or lies_with_tests(seeding.entry.facts)
         or is_turned_off({seeding.entry.facts.source.path}, program)
         or _is_headed(place)
@@ -83,6 +89,45 @@ def _may_be_another_number(seeding: Seeding, place: Place, program: Program) -> 
     if reads_configured(seeding.visited, program):
         return True  # from another file, or further in
     return has_own_seed({facts.source.path for facts in seeding.visited}, program)
+
+
+def _draws_options(seeding: Seeding, families: Collection[str], program: Program) -> bool:
+    """Whether the program draws the values of its own options, as in a search in which each run tries others:
+    `args.lr = random.random()`."""
+    options = sorted({name for facts in seeding.visited for name in option_names(facts)})
+    sets = (made for facts in seeding.visited for name in options for made in facts.attribute_sets.get(name, ()))
+    theirs = (made for made in sets if ast.unparse(made.target.value) != "self")
+    return any(made.value is not None and _is_drawn(made.value, made.scope, families, program) for made in theirs)
+
+
+def _is_drawn(value: ast.expr, scope: Scope, families: Collection[str], program: Program) -> bool:
+    """Whether a number is drawn for a value, or for a name in it."""
+    named = (b.value for n in ast.walk(value) if isinstance(n, ast.Name) for b in scope.bindings_of(n))
+    calls = calls_in(value, *(v for v in named if v is not None))
+    draws = (draw_of(program, program.callee(call, scope), call, scope) for call in calls)
+    samples = (d for d in draws if d is not None and d.kind == "sample" and d.family in families)
+    return any(not is_besides(d, program) for d in samples)
+
+
+def _repeats_names(seeding: Seeding, families: Collection[str], place: Place, program: Program) -> bool:
+    """Whether the seeds stand above a draw that is there for runs to differ in, as in the name of a run."""
+    names = {name.rpartition(".")[2] for name in catalogue.names("rng", "draws")}
+    draws = (draw_of(program, program.callee(c, s), c, s) for c, s in seeding.calls(*sorted(names)))
+    told = (d for d in draws if d is not None and d.family in families and tells_runs_apart(d, program))
+    return any(d.scope is not place.scope or d.node.lineno > place.statement.lineno for d in told)
+
+
+def _has_no_number(seeding: Seeding) -> bool:
+    """Whether the program would seed if one of its names held a number: `seed = None`, `if seed is not None:`."""
+    given = ((a, scope) for call, scope in seeding.calls(*_SEEDS) for a in call.args[:1] if isinstance(a, ast.Name))
+    made = (b.value for name, scope in given for b in scope.bindings_of(name) if b.kind == "assign")
+    return any(isinstance(value, ast.Constant) and value.value is None for value in made)
+
+
+def _has_seeder(facts: ModuleFacts, program: Program) -> bool:
+    """Whether the file imports a function of the project that seeds, by its name, and has forgotten to call it."""
+    names = [name for name in facts.scope.bindings if "seed" in name.lower() and name not in facts.calls]
+    return any(isinstance(program.names.lookup(name, facts.scope), Scope) for name in names)
 
 
 def _is_headed(place: Place) -> bool:

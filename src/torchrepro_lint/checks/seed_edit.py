@@ -13,7 +13,14 @@ from torchrepro_lint.checks.draft import Fix, made
 from torchrepro_lint.checks.seed_calls import by_own_seeder, number_at, seed_calls
 from torchrepro_lint.checks.seed_doubts import is_unclear
 from torchrepro_lint.checks.seed_families import families_of, is_fresh
-from torchrepro_lint.checks.seed_met import Declaration, beside, negative_option, switched_on, with_default
+from torchrepro_lint.checks.seed_met import (
+    Declaration,
+    beside,
+    negative_option,
+    on_all_devices,
+    switched_on,
+    with_default,
+)
 from torchrepro_lint.checks.seed_place import Place, inserted, place_of, works_of
 from torchrepro_lint.dataflow import Program
 from torchrepro_lint.index import Scope
@@ -40,6 +47,7 @@ def seed_fix(program: Program, seeding: Seeding, found: Unseeded) -> Fix | None:
     if any(w.process is None for w in found.draws.values()) or not found.draws:
         fixes.append(
             switched_on(program, seeding, found)
+            or on_all_devices(program, seeding, found)
             or beside(program, seeding, found)
             or _in_program(program, seeding, found)
         )

@@ -105,7 +105,7 @@ def _reads(
     """Where a file reads the module of a generator, or a library that is no file of the project, nor `known`."""
     reads, module = facts.reads(facts.tree), {"python": "random", "numpy": "numpy.random"}[family]
     if family == "numpy":
-        yield from (n for n in reads.of_attribute("random") if ast.unparse(n.value) not in ("random", "torch"))
+        yield from (n for n in reads.of_attribute("random") if _may_be_numpy(n.value, facts))
     for binding in facts.imports:
         target = binding.target
         is_own = target == module or target.startswith(f"{module}.")
@@ -118,6 +118,14 @@ def _reads(
         has_all = star.target == module or (family == "numpy" and star.target.rpartition(".")[2] == "pylab")
         if has_all or not is_known:
             yield facts.statement(star.node)
+
+
+def _may_be_numpy(owner: ast.expr, facts: ModuleFacts) -> bool:
+    """Whether this may stand for numpy in `owner.random`, which an option `args.random` is not."""
+    if not isinstance(owner, ast.Name):
+        return True
+    made = facts.scope_of(owner).bindings_of(owner)
+    return owner.id not in ("random", "torch") and (not made or any(b.kind == "import" for b in made))
 
 
 def _is_file(binding: Binding, facts: ModuleFacts, program: Program) -> bool:
@@ -171,11 +179,15 @@ def _dotted(name: ast.Name, target: str, facts: ModuleFacts) -> str:
 
 
 def may_be_left_out(program: Program, met: SeedMet) -> bool:
-    """Whether the function of a seed may return before it, whatever the seed: only under a launcher does it go on."""
-    return any(
-        isinstance(c.owner, ast.If)
-        and not about_seed(c.test)
-        and any(isinstance(n, ast.Return) for n in ast.walk(c.owner))
-        and outcome(c.test, met.scope, program) is Truth.UNKNOWN
-        for c in conditions(met.node, met.scope)
-    )
+    """Whether a program may go on without a seed, whatever its number: its function may return before it, as where
+    only under a launcher it goes on, or it stands under a test without another arm, as where data are prepared once."""
+    tests = [c for c in conditions(met.node, met.scope) if isinstance(c.owner, ast.If) and not about_seed(c.test)]
+    left = [c for c in tests if any(isinstance(n, ast.Return) for n in ast.walk(c.owner))]
+    sites = ((step.node, step.scope) for step in met.chain if step.scope.kind == "module")
+    left += [c for c in tests if met.scope.kind == "module" and _has_one_arm(c.owner)]
+    left += [c for site in sites for c in conditions(*site) if _has_one_arm(c.owner) and not about_seed(c.test)]
+    return any(outcome(c.test, met.scope, program) is Truth.UNKNOWN for c in left)
+
+
+def _has_one_arm(test: ast.AST) -> bool:
+    return isinstance(test, ast.If) and not test.orelse

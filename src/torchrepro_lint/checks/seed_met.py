@@ -34,6 +34,7 @@ from torchrepro_lint.seeding.seeding import SEEDED, Seeding, SeedMet
 from torchrepro_lint.seeding.unseeded import Unseeded
 from torchrepro_lint.syntax import insert_after, replace, with_argument
 
+_OF_GPUS = frozenset({"torch.cuda.manual_seed", "torch.cuda.manual_seed_all"})
 _CONVERTS = frozenset({"int", "float", "abs"})
 _NAMES = frozenset(".".join(call) for call in seed_families.SEED_CALLS.values())
 _SEEDS = re.compile(r"seed|random|rng|reprod|determin|init|set_?up", re.IGNORECASE)
@@ -56,8 +57,49 @@ def beside(program: Program, seeding: Seeding, found: Unseeded) -> Fix | None:
         if is_sure and is_near and not seed_calls.is_for_own_draws(program, seeding, found, function):
             edits = seeds_below(program, met, seed_families.families_of(program, seeding, found, None))
             if edits and times(program, met.scope) != "often":
-                return Fix(edits, is_for_something_else(met, program))
+                is_doubtful = is_for_something_else(met, program) or _is_renamed(edits)
+                return Fix(edits, is_doubtful or _is_seeded_again(met, seeding, found, first))
     return None
+
+
+def on_all_devices(program: Program, seeding: Seeding, found: Unseeded) -> Fix | None:
+    """One call in the place of two of which the first seeds the GPUs only, which `torch.manual_seed` seeds as well:
+    `if cuda: torch.cuda.manual_seed(seed)`, `else: torch.manual_seed(seed)`."""
+    first = min((w.number for w in found.draws.values() if w.process is None), default=0)
+    for met in seeding.met:
+        facts = met.scope.facts
+        match facts.parents.get(facts.statement(met.node)):
+            case ast.If(body=[ast.Expr(value=ast.Call() as other)], orelse=[ast.Expr(value=call)]) as both:
+                if call is not met.node or met.process is not None or met.number > first:
+                    continue
+            case _:
+                continue
+        seed, told = _copied_seed(program, met), facts.text(both)
+        is_same = program.callee(other, met.scope) in _OF_GPUS and [*map(ast.unparse, other.args)] == [seed]
+        sites = ((met.node, met.scope), *((step.node, step.scope) for step in met.chain))
+        tests = (c for node, scope in sites for c in conditions(node, scope) if c.owner is not both)
+        if not is_same or "#" in told or any("__name__" not in ast.unparse(c.test) for c in tests):
+            continue
+        families = [f for f in seed_families.families_of(program, seeding, found, None) if f != "torch"]
+        lines, edits = seed_calls.seed_calls(met.scope, both, families, str(seed))
+        between = facts.source.newline + " " * both.col_offset
+        edits = (*edits, replace(facts, both, between.join([facts.text(met.node), *lines])))
+        is_doubtful = is_for_something_else(met, program) or _is_renamed(edits)
+        return Fix(edits, is_doubtful) if times(program, met.scope) != "often" else None
+    return None
+
+
+def _is_seeded_again(met: SeedMet, seeding: Seeding, found: Unseeded, first: int) -> bool:
+    """Whether a function on the way to what is missing seeds as well, later, as each process of several does."""
+    return any(
+        m.scope is not met.scope and met.number < m.number < first and seed_calls.leads(m.scope.function, found)
+        for m in seeding.met
+    )
+
+
+def _is_renamed(edits: Sequence[Edit]) -> bool:
+    """Whether a module is imported by another name, as its own has another use."""
+    return any(" as _" in edit.text for edit in edits)
 
 
 def seeds_below(program: Program, met: SeedMet, families: Sequence[str]) -> tuple[Edit, ...]:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from torchrepro_lint import syntax
 from torchrepro_lint.dataflow import Program
-from torchrepro_lint.index import Scope
+from torchrepro_lint.index import Scope, last_name
 from torchrepro_lint.model import Edit
 from torchrepro_lint.rng.own_seed import own_seed, parsed_above
 from torchrepro_lint.rng.seed_sources import OwnSeed
@@ -65,5 +65,13 @@ def inserted(place: Place, lines: Sequence[str]) -> Edit:
         return syntax.insert_at(facts, line, statement, *lines, "")
     is_below = syntax.is_below_import(facts, statement) or syntax.is_below_check(facts, statement)
     is_joined = is_below or syntax.joins_others(facts, statement)
-    apart = is_joined or syntax.stands_apart(facts, statement)
+    apart = is_joined or (syntax.stands_apart(facts, statement) and not _seeds(statement))
     return syntax.insert_before(facts, statement, *[""] * is_joined, *lines, *[""] * apart)
+
+
+def _seeds(statement: ast.stmt) -> bool:
+    """Whether a statement is a call that seeds, by its name, as of the GPUs alone."""
+    match statement:
+        case ast.Expr(value=ast.Call(func=function)):
+            return "seed" in last_name(function)
+    return False

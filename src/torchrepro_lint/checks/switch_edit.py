@@ -40,6 +40,10 @@ def with_value(setting: Setting, text: str) -> tuple[Edit, ...]:
     facts, statement = setting.facts, setting.statement
     if setting.value_scope.facts is not facts:
         return ()  # the value is written in another file, where other code may use it
+    made = setting.value_scope.bindings_of(setting.value) if isinstance(setting.value, ast.Name) else ()
+    if any(b.kind == "parameter" for b in made):  # what callers give still counts
+        defaults = [b.value for b in made if isinstance(b.value, ast.Constant)]
+        return tuple(replace(facts, default, text) for default in defaults) if len(defaults) == len(made) else ()
     if setting.target is None or not isinstance(statement, ast.Assign) or len(statement.targets) == 1:
         return (_with_comment(facts, replace(facts, setting.value, text)), *_comment_above(facts, statement))
     if setting.target not in statement.targets:

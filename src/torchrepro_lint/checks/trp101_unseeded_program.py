@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from torchrepro_lint.checks.draft import Draft, Place
 from torchrepro_lint.checks.listed import listed
 from torchrepro_lint.dataflow import Module, Program, Site
+from torchrepro_lint.dataflow.conditions import conditions
 from torchrepro_lint.elements import Certainty, Level
 from torchrepro_lint.rng import FAMILIES
 from torchrepro_lint.seeding.seedings import seedings
@@ -21,6 +23,7 @@ _MESSAGES = {
     "by option": "conditional", "in process": "spawned", "unseen": "unseen", "shown": "shown", "kept": "kept",
     "left to an option": "left",
 }  # fmt: skip
+_DEVICE = re.compile(r"cuda|gpu", re.IGNORECASE)
 _CALLS = {"torch": "torch.manual_seed(seed)", "numpy": "numpy.random.seed(seed)", "python": "random.seed(seed)"}
 
 
@@ -65,7 +68,16 @@ def _message(seeding: Seeding, found: Unseeded) -> str | None:
     process = found.first.process if found.first is not None else None
     seeders = (met.seeder for met in seeding.met if met.level >= SEEDED and met.process is process)
     elsewhere = any(s is not None and not set(found.named).isdisjoint(s.families) for s in seeders)
-    return "elsewhere" if elsewhere and found.kind == "never" else _MESSAGES.get(found.kind)
+    if found.kind == "never" and elsewhere:
+        return "elsewhere"
+    return "device" if _is_left_to_device(seeding, found) else _MESSAGES.get(found.kind)
+
+
+def _is_left_to_device(seeding: Seeding, found: Unseeded) -> bool:
+    """Whether the program seeds, but on which device it runs decides whether it does."""
+    met = [m for m in seeding.met if m.seeder is not None and not set(found.named).isdisjoint(m.seeder.families)]
+    tests = [[ast.unparse(c.test) for c in conditions(m.node, m.scope)] for m in met]
+    return found.kind == "by option" and bool(met) and all(any(map(_DEVICE.search, told)) for told in tests)
 
 
 def _configured(draft: Draft, seeding: Seeding, found: Unseeded, program: Program) -> Draft:

@@ -176,7 +176,8 @@ def _gives_data(function: Scope, program: Program) -> bool:
 
 # -- numbers that are only compared ------------------------------------------------------------------------------------
 def only_compares(numbering: ast.expr, scope: Scope, program: Program) -> bool:
-    """Whether all that is made of a dict with the numbers of items is an argument of functions that compare."""
+    """Whether all that is made of a dict with the numbers of items is an argument of functions that compare, or the
+    dict is only asked which items it has."""
     search = Follow(_POLICY, program)
     compared = list(search.found([Use(numbering, scope, "numbering")]))
     return bool(compared) and not search.escaped
@@ -191,7 +192,13 @@ def _judge(use: Use[_Held], edges: Edges) -> Steps | None:
             return (use.become("numbers").at(parent),)
         case ast.ListComp() | ast.GeneratorExp() | ast.List() | ast.Tuple() if use.state == "numbers":
             return (use.at(parent),)
-        case ast.Call() if use.state == "numbers" and use.call is not None:
+        case ast.Compare(ops=[ast.In() | ast.NotIn()], left=item) if use.state == "numbering" and item is not use.node:
+            return (Sink(parent),)
+        case ast.Attribute(attr="keys") if use.state == "numbering" and (call := use.scope.facts.call_of(parent)):
+            return (use.at(call),)
+        case ast.Call() if use.state == "numbering":
+            return None
+        case ast.Call() if use.call is not None:
             return _passed(use, use.call, edges.program)
     return (ESCAPED,)
 
@@ -204,4 +211,4 @@ def _passed(use: Use[_Held], call: ast.Call, program: Program) -> Steps:
     return (use.at(call),) if name in _PACKS or is_join else (ESCAPED,)
 
 
-_POLICY: Policy[_Held, ast.Call] = Policy("comparisons of numbered items", _judge, is_complete=True, bound=60)
+_POLICY: Policy[_Held, ast.expr] = Policy("comparisons of numbered items", _judge, is_complete=True, bound=60)

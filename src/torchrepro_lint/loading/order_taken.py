@@ -11,6 +11,7 @@ from torchrepro_lint.dataflow import Program
 from torchrepro_lint.dataflow.abstract_values import Result
 from torchrepro_lint.dataflow.conditions import PathCondition, conditions
 from torchrepro_lint.dataflow.edges import Edges
+from torchrepro_lint.dataflow.enclosing import calls_in
 from torchrepro_lint.dataflow.reaching_definitions import reads_of_binding
 from torchrepro_lint.dataflow.use import STOP, Steps, Use
 from torchrepro_lint.index import Scope, last_name
@@ -179,6 +180,8 @@ def _tells(statement: ast.stmt) -> bool:
         case ast.Expr(value=ast.Call(func=function, keywords=keywords)) if last_name(function) in _TELLS:
             calls = (n for n in ast.walk(statement) if isinstance(n, ast.Call) and n is not statement.value)
             return all(last_name(c.func) in _TEXTS for c in calls) and all(k.arg != "file" for k in keywords)
+        case ast.If(test=test, body=body, orelse=orelse):
+            return not any(calls_in(test)) and all(map(_tells, (*body, *orelse)))
     return False
 
 

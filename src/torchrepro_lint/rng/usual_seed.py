@@ -36,8 +36,8 @@ _KEY = re.compile(r"""["']\w{0,40}(?:seed|random_?state)\w{0,40}["']\s*:""", re.
 
 def usual_seed(facts: ModuleFacts, program: Program) -> int:
     """What a fix in a file seeds with where no name holds a seed: what the settings say, if anything; else the most
-    usual number of the file, or of those that it imports; else what most files of the project agree on, asked folder by
-    folder outwards; one file of another folder decides nothing."""
+    usual number of the file, or of those that it imports; else the one number of those that import it; else what most
+    files of the project agree on, asked folder by folder outwards; one file of another folder decides nothing."""
     return program.project.seed or _usual(facts, program)
 
 
@@ -50,6 +50,10 @@ def _usual(facts: ModuleFacts, program: Program) -> int:
         counts = Counter(number for path in files[:MAX_FILES] for number in _spoken(path, program).numbers)
         if counts:
             return _most_usual(counts, project.seed)
+    using = [path for path in project.users([own]) if path in speaking.every] if speaking.every else []
+    told = {n for path in using[:MAX_FILES] if not (it := _spoken(path, program)).is_test for n in it.numbers}
+    if len(told) == 1:
+        return told.pop()
     for folder in own.parents if speaking.every else ():
         inside = [path for path in speaking.within.get(folder, ()) if path != own]
         code = [path for path in inside[:MAX_FILES] if not _spoken(path, program).is_test]

@@ -318,15 +318,30 @@ def is_besides(draw: Draw, program: Program) -> bool:
         return True
     if _is_never_read(draw, program) or _spells_a_name(draw):
         return True
-    statement = draw.scope.facts.statement(draw.node)
-    targets = statement.targets if isinstance(statement, ast.Assign) else []
-    ordered = draw.node.args[:1] if draw.kind == "order" and not targets else []  # `random.shuffle(colors)`
-    written = [_name_of(t).lower() for t in (*targets, *ordered)]
+    written = _written(draw)
     is_number = draw.what.rpartition(".")[2] in _NUMBERS  # no name of what is computed with: `run_name = randint(0, 9)`
     found = next(filter(_is_label, written), "")
     found = found or next((n for n in written if is_number and n.rpartition("_")[2] == "name"), "")
     found = found or _seed_with_default(draw) or _label_of_function(draw)
     return program.by_name(bool(found), "that what is drawn is a seed or a label", draw.scope, found)
+
+
+@remembered
+def tells_runs_apart(draw: Draw, program: Program) -> bool:
+    """Whether what is drawn is there for runs to differ in: their names, the files that they write, their ports."""
+    labels = catalogue.table("generators")["labels"]
+    ends = (*labels["of_runs"], *labels["never_data"])
+    found = _label_of_function(draw) or next((name for name in _written(draw) if name.endswith(ends)), "")
+    is_named = program.by_name(bool(found), "that what is drawn is a label", draw.scope, found)
+    return is_named or _spells_a_name(draw) or _is_in_address(draw, program)
+
+
+def _written(draw: Draw) -> list[str]:
+    """What the names say that a draw is given, or that it orders: `random.shuffle(colors)`."""
+    statement = draw.scope.facts.statement(draw.node)
+    targets = statement.targets if isinstance(statement, ast.Assign) else []
+    ordered = draw.node.args[:1] if draw.kind == "order" and not targets else []
+    return [_name_of(t).lower() for t in (*targets, *ordered)]
 
 
 def _label_of_function(draw: Draw) -> str:

@@ -20,6 +20,7 @@ from torchrepro_lint.index import Scope, last_name
 from torchrepro_lint.loading.loaders import loader_calls, shuffling
 from torchrepro_lint.loading.same_order import differs_by_rank
 from torchrepro_lint.project import roles
+from torchrepro_lint.project.declarations import declared_options
 from torchrepro_lint.rng.draws import Draw, draw_of
 from torchrepro_lint.rng.own_seed import added
 from torchrepro_lint.seeding.callees import NUMBERING
@@ -98,10 +99,21 @@ def _rank_in_group(seeding: Seeding, program: Program) -> RankSeed | None:
     if told:
         return RankSeed(is_out_of_reach=True)
     variables = {groups[name].get("variable", "") for _, name in joins}
-    numbered = any(k.arg == "rank" or k.arg is None for call, _ in joins for k in call.keywords)
+    given = [k for call, _ in joins for k in call.keywords]
+    numbered = any(k.arg == "rank" or k.arg is None or _meets_elsewhere(k, seeding) for k in given)
     if numbered or len(variables) > 1 or "" in variables:
         return RankSeed(is_out_of_reach=True)
     return RankSeed("rank", variables.pop())
+
+
+def _meets_elsewhere(given: ast.keyword, seeding: Seeding) -> bool:
+    """Whether processes join by an address of their own, for which no launcher has numbered them:
+    `init_method="tcp://..."`, or an option that is one by default."""
+    if given.arg != "init_method":
+        return False
+    options = [declared_options(facts).get(last_name(given.value)) for facts in seeding.visited]
+    values = [getattr(given.value, "value", None), *(option.value for option in options if option is not None)]
+    return any(isinstance(value, str) and value.startswith(("tcp://", "file://")) for value in values)
 
 
 def _calls_of(names: Collection[str], seeding: Seeding, program: Program) -> Iterator[tuple[ast.Call, str]]:

@@ -149,7 +149,17 @@ class Seeding:
             return True
         if self.reached & _LOOKS and (self.loads_weights or self._is_pretrained) and not self.updates:
             return False  # it looks at the gradients of predictions
-        return not self.reached.isdisjoint(TRAINS) or any(self.calls(*TRAINS))
+        others = [name for name in TRAINS if name != "fit"]
+        if not self.reached.isdisjoint(others) or any(self.calls(*others)):
+            return True
+        fits = list(self.calls("fit"))
+        return not all(self._prepares_data(*site) for site in fits) if fits else "fit" in self.reached
+
+    def _prepares_data(self, call: ast.Call, scope: Scope) -> bool:
+        """Whether `fit` is that of an encoder or a scaler of scikit-learn, which computes no gradients."""
+        held = call.func.value if isinstance(call.func, ast.Attribute) else None
+        made = self.program.makers(held, scope) if held is not None else ()
+        return bool(made) and all(isinstance(m, str) and m.startswith("sklearn.preprocessing.") for m in made)
 
     @property
     def trains_repeatedly(self) -> bool:

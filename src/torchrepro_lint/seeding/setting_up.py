@@ -26,6 +26,7 @@ _OF_FILE = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 _COMMAND_LINES = frozenset({"fire.Fire", "fire.core.Fire", "typer.run", "absl.app.run", "tyro.cli"})
 _OF_OPEN_FILES = frozenset({"open", "read", "readline", "readlines", "write", "flush", "close"})
 # What of a parser of options takes options as well: docs.python.org/3/library/argparse.html#other-utilities
+_PARSES = frozenset({"parse_args", "parse_known_args"})
 _PARTS = frozenset({"add_argument_group", "add_mutually_exclusive_group", "add_subparsers", "add_parser"})
 
 
@@ -168,6 +169,8 @@ def _only_sets_up(call: ast.Call, scope: Scope, program: Program, depth: int) ->
         function, scope = made[0].value if len(made) == 1 and not made[0].path else None, owner or scope
     if not isinstance(function, ast.Attribute):
         return False
+    if function.attr in _PARSES:  # whatever it is that reads the options
+        return True
     if function.attr in _OF_OPEN_FILES and not program.project.text.defines_function(function.attr):
         return True
     return program.is_of_builtin(function.attr) or _holds_plain(function.value, scope, program, depth)
@@ -233,6 +236,8 @@ def _is_quiet(name: str) -> bool:
     rows = catalogue.table("callables")["set_up"]
     if _is_never(name):
         return False
+    if ".__version__." in name:  # a text
+        return True
     known = name.partition(".")[0] in rows["packages"] or name.removesuffix(".__init__") in rows["names"]
     return known or name.startswith(tuple(rows["prefixes"]))
 

@@ -128,10 +128,10 @@ def _is_plain(statement: ast.stmt) -> bool:
     match statement:
         case ast.Assert():
             return True
-        case ast.Expr(value=ast.Call(func=ast.Name(id="print"), args=[ast.Constant()])):
-            return True
+        case ast.Expr(value=ast.Call(func=ast.Name(id="print"), args=[told])):
+            return not any(isinstance(n, ast.Name) for n in ast.walk(told))
     if isinstance(statement, ast.If):
-        return all(map(_is_plain, (*statement.body, *statement.orelse)))
+        return all(isinstance(s, ast.ClassDef) or _is_plain(s) for s in (*statement.body, *statement.orelse))
     return isinstance(statement, ast.Assign | ast.AnnAssign) and not reads_options(statement)
 
 

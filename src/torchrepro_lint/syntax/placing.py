@@ -42,7 +42,9 @@ def new_import(facts: ModuleFacts, module: str, line: str, scope: Scope, at: ast
     alike = [same for group in groups if (same := [n for n in group if _kind_of(facts, n) == kind])]
     if alike:
         form = ast.Import if line.startswith("import ") else ast.ImportFrom
-        return _among(facts, max(alike, key=lambda same: sum(isinstance(n, form) for n in same)), module, line)
+        of_package = re.compile(rf"{re.escape(module.partition('.')[0])}\b")
+        ranks = {id(s): (any(of_package.match(_key(n)) for n in s), sum(isinstance(n, form) for n in s)) for s in alike}
+        return _among(facts, max(alike, key=lambda same: ranks[id(same)]), module, line)
     if groups:
         return _apart(facts, groups, kind, line)
     return _first(facts, line)
@@ -146,7 +148,7 @@ def _kind(facts: ModuleFacts, module: str, level: int) -> Kind:
         return "own"
     if top in sys.stdlib_module_names:
         return "standard"
-    return "own" if facts.is_own(top) else "third party"
+    return "own" if facts.is_own(top) or facts.is_own(module) else "third party"
 
 
 def _is_future(node: ast.stmt) -> bool:
