@@ -11,6 +11,7 @@ import ast
 import re
 from bisect import bisect_left, bisect_right
 from dataclasses import dataclass, field
+from functools import cache
 from itertools import combinations
 
 from torchrepro_lint import catalogue
@@ -124,6 +125,8 @@ def is_made_side_by_side(call: Call) -> bool:
 def is_copied(call: Call) -> bool:
     """Whether the loader is handed to other processes: each would begin with a copy of its generator, which only
     PyTorch 2.4 can make."""
+    if not _starts_processes(call.program):
+        return False
     policy: Policy[None, bool] = Policy("processes that a loader is handed to", _to_process, _to_process, bound=60)
     return next(Follow(policy, call.program).found([Use(call.node, call.scope, None)]), False)
 
@@ -133,9 +136,22 @@ def _to_process(use: Use[None], edges: Edges) -> Steps | None:
         return None
     function, program = use.call.func, edges.program
     made = program.makers(function.value, use.scope) if isinstance(function, ast.Attribute) else set()
-    starting = {**catalogue.names("order", "pools"), **catalogue.names("order", "runners")}
-    starts = [name for name in (program.callee(use.call, use.scope), *made) if name in starting]
-    return (Sink(True),) if any("Thread" not in name and ".dummy." not in name for name in starts) else None
+    starts = {program.callee(use.call, use.scope), *made}
+    return (Sink(True),) if not starts.isdisjoint(_starting()) else None
+
+
+@cache
+def _starting() -> frozenset[str]:
+    """What is called with something for other processes."""
+    names = (*catalogue.names("order", "pools"), *catalogue.names("order", "runners"))
+    return frozenset(name for name in names if "Thread" not in name and ".dummy." not in name)
+
+
+@remembered
+def _starts_processes(program: Program) -> bool:
+    """Whether any file has such a name: few projects do, and to follow each loader takes long."""
+    found = map(program.project.text.mentioning, sorted(catalogue.last_parts(_starting())))
+    return any(files is None or bool(files) for files in found)
 
 
 def _shuffle(call: Call) -> Site | None:
