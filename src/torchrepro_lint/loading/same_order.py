@@ -124,6 +124,8 @@ def is_made_side_by_side(call: Call) -> bool:
 def is_copied(call: Call) -> bool:
     """Whether the loader is handed to other processes: each would begin with a copy of its generator, which only
     PyTorch 2.4 can make."""
+    if not _starts_processes(call.program):
+        return False
     policy: Policy[None, bool] = Policy("processes that a loader is handed to", _to_process, _to_process, bound=60)
     return next(Follow(policy, call.program).found([Use(call.node, call.scope, None)]), False)
 
@@ -133,9 +135,21 @@ def _to_process(use: Use[None], edges: Edges) -> Steps | None:
         return None
     function, program = use.call.func, edges.program
     made = program.makers(function.value, use.scope) if isinstance(function, ast.Attribute) else set()
-    starting = {**catalogue.names("order", "pools"), **catalogue.names("order", "runners")}
-    starts = [name for name in (program.callee(use.call, use.scope), *made) if name in starting]
-    return (Sink(True),) if any("Thread" not in name and ".dummy." not in name for name in starts) else None
+    starting = _starting()
+    is_start = any(name in starting for name in (program.callee(use.call, use.scope), *made))
+    return (Sink(True),) if is_start else None
+
+
+def _starting() -> set[str]:
+    """What starts processes, or hands them work."""
+    names = (*catalogue.names("order", "pools"), *catalogue.names("order", "runners"))
+    return {name for name in names if "Thread" not in name and ".dummy." not in name}
+
+
+@remembered
+def _starts_processes(program: Program) -> bool:
+    """Whether any file names what starts them."""
+    return any(program.project.text.mentioning(word) != [] for word in catalogue.last_parts(_starting()))
 
 
 def _shuffle(call: Call) -> Site | None:
