@@ -58,6 +58,7 @@ def is_seed_unclear(call: Call, seed: str, program: Program) -> bool:
         is_only_tried_out(call)
         or _is_there_for_something_else(call.facts, program)
         or (call.name != _SPLITS and _is_seeded_anew(call.facts, program))
+        or (call.name != _SPLITS and _is_of_evaluations(call.facts, program))
         or _STANDS_IN.search(seed) is not None
         or _is_seeded_otherwise(call, seed)
         or (seed.isdecimal() and (_is_given_a_seed(call.scope.function) or _misses_seed(call)))
@@ -74,10 +75,7 @@ def _takes_other_generators(program: Program) -> bool:
 @remembered
 def _is_there_for_something_else(facts: ModuleFacts, program: Program) -> bool:
     """Whether a file evaluates, tests, or by its name does anything but train."""
-    if training.is_run_to_evaluate(facts, program) or is_test(facts) or training.is_called_otherwise(facts, program):
-        return True
-    is_part = not entries(facts, program.project) and not training.is_named_otherwise(facts, program)
-    return is_part and training.only_evaluates(facts, program)
+    return training.is_run_to_evaluate(facts, program) or is_test(facts) or training.is_called_otherwise(facts, program)
 
 
 def _is_seeded_otherwise(call: Call, seed: str) -> bool:
@@ -107,11 +105,13 @@ def _made_again(facts: ModuleFacts, program: Program) -> set[ast.Call]:
 class _Seeded(NamedTuple):
     """How the programs that a file starts are seeded. `anew`: torch is seeded again and again, for each of several
     runs; a data set may seed for each sample. `left`: for each program whether it is reported as unseeded, and no safe
-    fix seeds it. `never`: the same, and the program itself seeds nothing."""
+    fix seeds it. `never`: the same, and the program itself seeds nothing. `evaluates`: whether it uses a model, and
+    trains none."""
 
     anew: bool
     left: tuple[bool, ...]
     never: tuple[bool, ...]
+    evaluates: tuple[bool, ...]
 
 
 @remembered
@@ -124,6 +124,7 @@ def _seeded(facts: ModuleFacts, program: Program) -> _Seeded:
         not all(runs_in_each_pass(m.scope.function, program) for m in anew),
         left,
         tuple(is_left and not s.met for is_left, s in zip(left, programs, strict=True)),
+        tuple(training.evaluates(s, program) for s in programs),
     )
 
 
@@ -181,6 +182,15 @@ def _is_left_unseeded(facts: ModuleFacts, program: Program) -> bool:
     order of their samples would be the same on every run."""
     left = [is_left for f in _running(facts, program) for is_left in _seeded(f, program).left]
     return bool(left) and all(left)
+
+
+@remembered
+def _is_of_evaluations(facts: ModuleFacts, program: Program) -> bool:
+    """Whether a file is no program, and those that run it only evaluate."""
+    if entries(facts, program.project):
+        return False
+    found = [is_one for f in _running(facts, program) for is_one in _seeded(f, program).evaluates]
+    return bool(found) and all(found)
 
 
 @remembered

@@ -109,7 +109,16 @@ def only_evaluates(facts: ModuleFacts, program: Program) -> bool:
 @remembered
 def uses_model(facts: ModuleFacts, program: Program) -> bool:
     """Whether a program that a file starts loads weights, or puts a model into evaluation mode."""
-    return any(s.loads_weights or "eval" in s.reached for s in seedings(facts, program))
+    return any(map(_uses_model, seedings(facts, program)))
+
+
+def _uses_model(seeding: Seeding) -> bool:
+    return seeding.loads_weights or "eval" in seeding.reached
+
+
+def evaluates(seeding: Seeding, program: Program) -> bool:
+    """Whether a program uses a model, and trains none."""
+    return _uses_model(seeding) and not (seeding.trains or may_train(seeding, program))
 
 
 def is_demonstration(seeding: Seeding) -> bool:
