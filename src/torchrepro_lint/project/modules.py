@@ -129,11 +129,14 @@ class ModuleFinder:
         self._answers.clear()
 
     def _bases(self, folder: str) -> Iterable[str]:
-        current = folder
-        while current == self.root or current.startswith(self.root + os.sep):
-            yield current
-            current = os.path.dirname(current)
-        yield os.path.join(self.root, "src")
+        """A folder and those above it; then `src` in each of them, which is installed, or put on the search path by
+        whoever runs the program."""
+        above = []
+        while folder == self.root or folder.startswith(self.root + os.sep):
+            above.append(folder)
+            folder = os.path.dirname(folder)
+        yield from above
+        yield from (os.path.join(base, "src") for base in above or [self.root])
         yield from self.sources
 
     def _descend(self, base: str, parts: list[str]) -> tuple[str, str] | None:
