@@ -67,6 +67,8 @@ for row in np.random.permutation(rows):
 """
 
 
+SHUFFLED = "np.random.shuffle(rows)\n"
+CHANGED = "rows[np.random.randint(9)] = 0\n"
 LOADED = "rows = np.load('part.npy')\n"
 SAVED = "np.save('part.npy', rows[np.random.permutation(len(rows))])\n"
 FITTED = """\
@@ -83,6 +85,8 @@ trainer.train()
         ([SPLIT, TRAINED], ["numpy"]),
         ([SAVED, TRAINED], []),
         ([SAVED, LOADED, TRAINED], ["numpy"]),
+        ([SHUFFLED, TRAINED], ["numpy"]),
+        ([CHANGED, TRAINED], ["numpy"]),
         ([SPLIT, FITTED], ["numpy"]),
         ([SHOWN, FITTED], []),
     ],

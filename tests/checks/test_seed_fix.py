@@ -387,16 +387,36 @@ def test_what_a_layer_calls_its_seed_is_not_the_programs(read: str, is_safe: boo
     assert fixes(tmp_path, f"import torch\n\n\n{layer}\n\nLayer(4, 1)(d).sum().backward()\n") == [is_safe]
 
 
-@pytest.mark.parametrize(("later", "is_safe"), [("print(2)", False), ("print(layer)", False), ("d = layer(1)", True)])
-def test_a_cell_that_only_shows_what_was_defined_is_no_place(later: str, is_safe: bool, tmp_path: Path) -> None:
-    """Another that makes what a later cell trains with is."""
+@pytest.mark.parametrize(
+    ("later", "seeded"),
+    [
+        ("print(2)", 4),
+        ("print(layer)", 4),
+        ("show(layer, data)", 4),
+        ("change(data)", None),
+        ("data = layer(1)", 2),
+        ("data[0] = layer(1)", 2),
+        ("data.scale = layer(1)", 2),
+        ("torch.nn.init.normal_(data.weight)", 3),
+    ],
+)
+def test_the_seeds_of_a_notebook_stand_where_its_training_begins(
+    later: str, seeded: int | None, tmp_path: Path
+) -> None:
+    """Below cells that only show what was defined; not where a function of the project may change what is trained with
+    above the seeds, which is for a person."""
     train = "net = block()\noptimizer = torch.optim.SGD(net.parameters(), 1)\n"
-    train += "for x in d:\n    net(x).sum().backward()\n    optimizer.step()"
-    made = ["import torch", "def block():\n    return torch.nn.Linear(4, 1)", "layer = block()", later, train]
-    cells = [{"cell_type": "code", "source": text, "outputs": []} for text in made]
-    found = request(tmp_path, "")
-    (tmp_path / "a.ipynb").write_text(json.dumps({"cells": cells}))
-    assert [f.fix is not None and f.fix.safety == "safe" for f in check(found).findings] == [is_safe]
+    train += "for x in data:\n    net(x).sum().backward()\n    optimizer.step()"
+    layer = "def block():\n    return torch.nn.Linear(4, 1)\n\n\ndef change(data):\n    data.append(torch.rand(4))"
+    made = ["import torch\nfrom company import data, show", layer, "layer = block()", later, train]
+    asked = request(tmp_path, "")
+    book = notebook(tmp_path, "a.ipynb", *made)
+    fix(asked, unsafe=False, write=True)
+    cells = ["".join(cell["source"]) for cell in json.loads(book.read_text())["cells"]]
+    assert [i for i, cell in enumerate(cells) if "manual_seed(" in cell] == ([] if seeded is None else [seeded])
+    again = book.read_text()
+    fix(asked, unsafe=False, write=True)
+    assert book.read_text() == again
 
 
 def test_a_module_is_called_by_another_name_where_a_star_import_has_its_own(tmp_path: Path) -> None:

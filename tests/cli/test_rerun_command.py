@@ -105,6 +105,19 @@ def test_a_program_that_asks_for_a_line_of_input_is_told_how_to_get_one(rerun: R
 
 
 @pytest.mark.slow
+def test_a_program_that_cannot_start_over_what_it_left_is_told_of_copies(rerun: Run) -> None:
+    program = MODEL + "import os\nos.mkdir('results')\nstep()\n"
+    done = rerun(program)
+    assert done.exit_code == 4
+    reason = json.loads(done.stdout)["reason"]
+    assert reason.splitlines()[0] == (
+        "the program ended with exit status 1; the run before did not: "
+        "--copy gives each a fresh folder, if one cannot start over what another left"
+    )
+    assert "FileExistsError" in reason
+
+
+@pytest.mark.slow
 def test_copies_are_the_same_program_however_their_folder_is_written(rerun: Run, project: Path) -> None:
     (project / "data").mkdir()
     done = rerun(MODEL + "step()\n", "--copy", "--folder", "data/../kept")

@@ -7,7 +7,7 @@ seeds is asked of `seed_place`, which generators and with what number of `seed_c
 from __future__ import annotations
 
 import ast
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from torchrepro_lint.checks.draft import Fix, made
 from torchrepro_lint.checks.seed_calls import by_own_seeder, number_at, seed_calls
@@ -26,6 +26,7 @@ from torchrepro_lint.dataflow import Program
 from torchrepro_lint.index import Scope
 from torchrepro_lint.model import Edit
 from torchrepro_lint.rng.usual_seed import usual_seed
+from torchrepro_lint.seeding import cells
 from torchrepro_lint.seeding.processes import RankSeed, in_pool, rank_seed, starts_processes
 from torchrepro_lint.seeding.seeding import Seeding
 from torchrepro_lint.seeding.setting_up import Beginning, beginnings
@@ -90,8 +91,23 @@ def _in_program(program: Program, seeding: Seeding, found: Unseeded) -> Fix | No
         levels = list(beginnings(facts.scope, facts.guard.body, works, program))
         if levels[0].statement is None:
             levels = [Beginning(facts.scope, facts.guard.body, facts.guard.body[0])]
+    if facts.source.cells and levels[0].body is facts.tree.body:
+        levels = _for_training(levels, works, program)
     ranks = rank_seed(seeding, None, program, found.draws.values())
     return _seeded(program, seeding, found, place_of(levels, program), families, ranks, None)
+
+
+def _for_training(levels: list[Beginning], works: Collection[ast.AST], program: Program) -> list[Beginning]:
+    """Where the work begins in the first cell of a notebook that leads to its training, below those that draw only to
+    show something; where it begins at all if there is none, or one of these may change what is trained with."""
+    found, scope, facts = levels, levels[0].scope, levels[0].scope.facts
+    while (statement := found[0].statement) is not None:
+        if cells.is_for_training(statement, facts, program):
+            body = levels[0].body
+            skipped = body[body.index(levels[0].statement) : body.index(statement)]
+            return levels if cells.may_change_trained(skipped, facts, program) else found
+        found = list(beginnings(scope, cells.below(statement, facts), works, program))
+    return levels
 
 
 def _is_run_by_others(seeding: Seeding, program: Program) -> bool:

@@ -66,10 +66,12 @@ class ModuleFinder:
             return self._descend(folder, parts)
         first, last = self._on_search_path(importer)
         if not first and not last:  # the same for all files of a folder
-            found = self._answers.get((name, folder), lambda: next(self._places(parts, self._bases(folder)), None))
+            found = self._answers.get(
+                (name, folder), lambda: next(self._places(parts, self._bases(folder, name)), None)
+            )
             if found is None or found[0] != importer:
                 return found
-        places = self._places(parts, (*first, *self._bases(folder), *last))
+        places = self._places(parts, (*first, *self._bases(folder, name), *last))
         return next((place for place in places if place[0] != importer), None)
 
     def _places(self, parts: list[str], bases: Iterable[str]) -> Iterator[tuple[str, str]]:
@@ -128,12 +130,16 @@ class ModuleFinder:
         self._rests.clear()
         self._answers.clear()
 
-    def _bases(self, folder: str) -> Iterable[str]:
-        current = folder
-        while current == self.root or current.startswith(self.root + os.sep):
-            yield current
-            current = os.path.dirname(current)
-        yield os.path.join(self.root, "src")
+    def _bases(self, folder: str, name: str) -> Iterable[str]:
+        """A folder and those above it; then `src` in each of them, which is installed, or put on the search path by
+        whoever runs the program. One further down that has a library's name is a copy of that."""
+        above = []
+        while folder == self.root or folder.startswith(self.root + os.sep):
+            above.append(folder)
+            folder = os.path.dirname(folder)
+        yield from above
+        is_own = name.partition(".")[0] not in INSTALLED
+        yield from (os.path.join(base, "src") for base in above if is_own or base == self.root)
         yield from self.sources
 
     def _descend(self, base: str, parts: list[str]) -> tuple[str, str] | None:

@@ -72,7 +72,8 @@ class Session:
             raise ProgramFailed(f"the program did not end within {self.plan.timeout:g} seconds\n{found.tail()}")
         if found.status != 0 and not self.streams[-1].has_stopped():
             ended = f"exit status {found.status}" if found.status > 0 else f"signal {-found.status}"
-            raise ProgramFailed(f"the program ended with {ended}{_hint(found)}\n{found.tail()}")
+            hint = _hint(found) or _LEFT_BEHIND * (self.runs > 1 and not self.plan.copy)
+            raise ProgramFailed(f"the program ended with {ended}{hint}\n{found.tail()}")
         return found
 
     def traced(self, arm: _Arm, why: str) -> tuple[Pair, list[Parting]]:
@@ -104,6 +105,8 @@ class Session:
 
 
 _NO_INPUT = "; its standard input is empty: let a shell give it a file, -- sh -c 'python train.py < answers.txt'"
+
+_LEFT_BEHIND = "; the run before did not: --copy gives each a fresh folder, if one cannot start over what another left"
 
 
 def _hint(found: Run) -> str:

@@ -7,7 +7,7 @@ from __future__ import annotations
 import ast
 import re
 from bisect import bisect_right
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from torchrepro_lint import catalogue
@@ -16,6 +16,7 @@ from torchrepro_lint.dataflow.enclosing import ONLY_BINDS, calls_in
 from torchrepro_lint.index import ModuleFacts, last_name
 from torchrepro_lint.rng.updates import leads_to_update
 
+_IN_PLACE = re.compile(r"^shuffle$|[a-z0-9]_$")  # `random.shuffle`, `torch.nn.init.normal_`
 _FILE = re.compile(r"[^\s{}]+[./][^\s{}]+")  # as a path is written: no name of Python's is
 
 
@@ -26,6 +27,21 @@ def is_for_training(statement: ast.stmt, facts: ModuleFacts, program: Program) -
     leading = (s for s in _leading_to_training(facts, program) if not isinstance(s, ONLY_BINDS))
     below = (s for s in leading if (s.end_lineno or 0) >= statement.lineno)
     return any(bisect_right(tops, s.lineno) == cell for s in below)
+
+
+def below(statement: ast.stmt, facts: ModuleFacts) -> list[ast.stmt]:
+    """The statements of a notebook below the cell of one."""
+    tops = [first for first, _ in facts.source.cells]
+    cell = bisect_right(tops, statement.lineno)
+    return [s for s in facts.tree.body if bisect_right(tops, s.lineno) > cell]
+
+
+def may_change_trained(statements: Iterable[ast.stmt], facts: ModuleFacts, program: Program) -> bool:
+    """Whether a function of the project, which statements call, is given what the training of a notebook reads."""
+    read = {name for s in _leading_to_training(facts, program) for name in _Uses.of(s, facts).read}
+    calls = (call for s in statements if not isinstance(s, ONLY_BINDS) for call in calls_in(s))
+    own = (call for call in calls if not isinstance(program.callee(call, facts.scope_of(call)), str))
+    return any(_root(argument) in read for call in own for argument in _arguments(call))
 
 
 @remembered
@@ -54,7 +70,7 @@ def _trains(statement: ast.stmt, facts: ModuleFacts, program: Program) -> bool:
 
 class _Uses(NamedTuple):
     """The module's names that a statement reads before it binds them itself, those that it binds, and those of objects
-    whose methods it calls, which may change them. Names of files count as well: what binds nothing may write them."""
+    that it may change, as it calls their methods. Names of files count as well: what binds nothing may write them."""
 
     read: set[str]
     bound: set[str]
@@ -72,12 +88,29 @@ class _Uses(NamedTuple):
                     uses.bound.add(name)
                 case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):
                     uses.bound.update({name} if node is statement else ())
-                case ast.Expr(value=ast.Call(func=ast.Attribute(value=ast.Name(id=name)))):
-                    uses.changed.update({name} if not _is_imported(name, facts) else ())
+                case ast.Expr(value=ast.Call(func=ast.Attribute(value=ast.Name(id=name)))) if not _is_imported(
+                    name, facts
+                ):
+                    uses.changed.add(name)
+                case ast.Attribute(ctx=ast.Store()) | ast.Subscript(ctx=ast.Store()):
+                    uses.changed.add(_root(node))
+                case ast.Call(func=function) if _IN_PLACE.search(last_name(function)):
+                    uses.changed.update(map(_root, _arguments(node)))
                 case ast.Constant(value=str(name)) if _FILE.fullmatch(name):
                     uses.read.add(name)
                     uses.changed.update({name} if not is_assigned else ())
         return uses
+
+
+def _arguments(call: ast.Call) -> Iterator[ast.expr]:
+    yield from (*call.args, *(keyword.value for keyword in call.keywords))
+
+
+def _root(value: ast.expr) -> str:
+    """The name of the object that a value is, or is part of: `net` of `net.layers[0].weight`; empty for others."""
+    while isinstance(value, ast.Attribute | ast.Subscript | ast.Starred):
+        value = value.value
+    return value.id if isinstance(value, ast.Name) else ""
 
 
 def _is_imported(name: str, facts: ModuleFacts) -> bool:
