@@ -540,6 +540,21 @@ def test_nested_folders(tmp_path: Path) -> None:
     assert nested(200) / nested(100) < 3  # the names of the folders have four times as many characters
 
 
+def test_imports_in_nested_folders(tmp_path: Path) -> None:
+    def nested(n: int) -> int:
+        place = folder = tmp_path / str(n)
+        for _ in range(n):
+            place /= "d"
+            place.mkdir(parents=True)
+            (place / "a.py").write_text("import helper\n\nhelper.run()\n")
+        with metered() as meter:
+            assert len(checked(folder, "").files) == n + 1
+        return meter.lines
+
+    nested(3)
+    assert nested(200) / nested(100) < LIMIT
+
+
 def test_nested_folders_are_each_looked_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     looked_at: list[object] = []
     lstat = os.lstat

@@ -59,20 +59,50 @@ class ModuleFinder:
 
     def _search_from(self, name: str, level: int, importer: str) -> tuple[str, str] | None:
         folder = os.path.dirname(importer)
-        parts = name.split(".") if name else []
+        parts = _parts(name)
         if level:
             for _ in range(level - 1):
                 folder = os.path.dirname(folder)
             return self._descend(folder, parts)
         first, last = self._on_search_path(importer)
         if not first and not last:  # the same for all files of a folder
-            found = self._answers.get(
-                (name, folder), lambda: next(self._places(parts, self._bases(folder, name)), None)
-            )
+            found = self._answers.get((name, folder), lambda: self._around(name, folder))
             if found is None or found[0] != importer:
                 return found
         places = self._places(parts, (*first, *self._bases(folder, name), *last))
         return next((place for place in places if place[0] != importer), None)
+
+    def _around(self, name: str, folder: str) -> tuple[str, str] | None:
+        """What a name means in the first of the bases that have such a module."""
+        found = self._nearest(name, folder, "") or self._nearest(name, folder, "src")
+        return found or next(self._places(_parts(name), self.sources), None)
+
+    def _nearest(self, name: str, folder: str, inside: str) -> tuple[str, str] | None:
+        """What a name means in a folder of the project, or in the nearest one above that has such a module: in each, in
+        its folder `inside`. What is found further up is remembered for all below it."""
+        above: list[str] = []
+        while self._is_inside(folder) and (name, folder, inside) not in self._answers:
+            above.append(folder)
+            folder = os.path.dirname(folder)
+        found = None
+        for base in reversed(above or [folder]):
+            found = self._answers.get((name, base, inside), self._at, (name, base, inside))
+        return found
+
+    def _at(self, name: str, base: str, inside: str) -> tuple[str, str] | None:
+        if not self._is_inside(base):
+            return None
+        is_copy = bool(inside) and base != self.root and name.partition(".")[0] in INSTALLED
+        found = (
+            None
+            if is_copy
+            else next(self._places(_parts(name), [os.path.join(base, inside) if inside else base]), None)
+        )
+        above = os.path.dirname(base)
+        return found or self._answers.get((name, above, inside), self._at, (name, above, inside))
+
+    def _is_inside(self, folder: str) -> bool:
+        return folder == self.root or folder.startswith(self.root + os.sep)
 
     def _places(self, parts: list[str], bases: Iterable[str]) -> Iterator[tuple[str, str]]:
         """What a name means in each of the folders that have such a module, in order."""
@@ -134,7 +164,7 @@ class ModuleFinder:
         """A folder and those above it; then `src` in each of them, which is installed, or put on the search path by
         whoever runs the program. One further down that has a library's name is a copy of that."""
         above = []
-        while folder == self.root or folder.startswith(self.root + os.sep):
+        while self._is_inside(folder):
             above.append(folder)
             folder = os.path.dirname(folder)
         yield from above
@@ -157,3 +187,7 @@ class ModuleFinder:
         """`from . import name`: the name may be defined in the package's own `__init__`."""
         package = self._folders.package(base)
         return (package, ".".join(parts)) if package != base else None
+
+
+def _parts(name: str) -> list[str]:
+    return name.split(".") if name else []
