@@ -91,7 +91,7 @@ def _chosen(value: ast.expr, source: Source, seedings: list[Seeding], program: P
         unsafe=not varies
         and (
             _is_per_process(source, program)
-            or _stands_in(value, source)
+            or _stands_in(value, source, program)
             or _goes_on(source)
             or not all(runs_once(program, *p) for p in places)
         ),
@@ -106,9 +106,15 @@ def _goes_on(source: Source) -> bool:
     return source.scope.kind != "module" and function in loads
 
 
-def _stands_in(value: ast.expr, source: Source) -> bool:
-    """Whether the seed is kept in place of one that was not given, by a user who may want another one each time."""
-    is_kept = isinstance(source.scope.facts.statement(value), ast.Assign | ast.AnnAssign)
+def _stands_in(value: ast.expr, source: Source, program: Program) -> bool:
+    """Whether the seed stands in for one that its user did not give, who may want another one each time: it becomes the
+    option, or the program tells it, so that it can be given the next time."""
+    facts = source.scope.facts
+    match facts.statement(value):
+        case ast.Assign(targets=[ast.Attribute() | ast.Subscript()]):
+            is_kept = True
+        case _:
+            is_kept = _is_shown(facts, value, program)
     return is_kept and any(about_seed(c.test) for c in conditions(value, source.scope))
 
 
