@@ -70,7 +70,22 @@ def is_explained(setting: Setting, program: Program) -> bool:
     facts, statement = setting.facts, setting.statement
     behind = facts.source.line(statement.end_lineno or 0)[facts.range(statement).end.column - 1 :]
     is_above = top_line(facts, statement) < statement.lineno and not _comment_above(facts, statement)
-    return is_above or ("#" in behind and not PRAISE.match(behind)) or is_announced(setting, program)
+    return (
+        is_above
+        or _is_explained_below(facts, statement)
+        or ("#" in behind and not PRAISE.match(behind))
+        or is_announced(setting, program)
+    )
+
+
+def _is_explained_below(facts: ModuleFacts, statement: ast.stmt) -> bool:
+    """Whether the comment right below is about the switch: "with the benchmark on, runs may differ"."""
+    line, last = (statement.end_lineno or 0) + 1, len(facts.source.line_starts)
+    while line <= last and facts.source.line(line).lstrip().startswith("#"):
+        if _SAYS.search(facts.source.line(line)):
+            return True
+        line += 1
+    return False
 
 
 def is_after_speed(facts: ModuleFacts, program: Program) -> bool:

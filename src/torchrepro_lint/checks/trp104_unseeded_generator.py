@@ -18,6 +18,7 @@ from torchrepro_lint.dataflow.options import certainty_of
 from torchrepro_lint.dataflow.reachability import reached_by_default
 from torchrepro_lint.index import ModuleFacts, Scope
 from torchrepro_lint.model import Certainty, Edit, Level, Range
+from torchrepro_lint.project.disk import exists
 from torchrepro_lint.project.entries import files_of_programs
 from torchrepro_lint.project.unknown import UNKNOWN
 from torchrepro_lint.rng.generators import is_given_a_state, is_only_drawn_from, leaving_out, names_something
@@ -60,6 +61,7 @@ def check(module: Module, program: Program) -> Iterator[Draft]:
             or not runs_once(program, call.node, call.scope)
             or _is_meant(call)
             or _is_for_others(call, program)
+            or (left_out is not None and _is_of_package(call.facts, program))
             or (bool(call.facts.source.cells) and trains_nothing(call.facts, program))
             or is_named_otherwise(call.facts, program),
         )
@@ -144,6 +146,11 @@ def _is_for_others(call: Call, program: Program) -> bool:
     """Whether a library has one generator for all who import it, which no program in sight does."""
     is_shared = call.scope.function.kind == "module" and not call.facts.source.cells
     return is_shared and not files_of_programs(call.facts, program.project)
+
+
+def _is_of_package(facts: ModuleFacts, program: Program) -> bool:
+    """Whether a file is part of a package, whose functions others may call as well."""
+    return bool(program.project.disk(exists, str(facts.source.path.parent / "__init__.py")))
 
 
 def _is_variable(seed: object) -> bool:

@@ -342,7 +342,9 @@ def _counts_one(condition: PathCondition, text: str) -> bool:
     """Whether `len(text)` is known to be 1 at most."""
     match condition.test:
         case ast.Compare(
-            left=ast.Call(func=ast.Name(id="len"), args=[counted]), ops=[op], comparators=[ast.Constant(value=1)]
+            left=ast.Call(func=ast.Name(id="len"), args=[counted]), ops=[op], comparators=[ast.Constant(value=number)]
         ) if ast.unparse(counted) == text:
-            return isinstance(op, ast.Eq | ast.LtE if condition.holds else ast.NotEq | ast.Gt)
+            if number == 2:
+                return isinstance(op, ast.Lt if condition.holds else ast.GtE)
+            return number == 1 and isinstance(op, ast.Eq | ast.LtE if condition.holds else ast.NotEq | ast.Gt)
     return False

@@ -181,7 +181,9 @@ class Effects:
         if seeder.none == "constant" and (seeder.seed is None or not seeder.off):
             return SEEDED
         if seeder.seed is None:
-            is_left_out = not seeder.node.args and not seeder.node.keywords
+            given, keywords = seeder.node.args, seeder.node.keywords
+            unpacks = any(isinstance(a, ast.Starred) for a in given) or any(k.arg is None for k in keywords)
+            is_left_out = not unpacks and (seeder.none == "nothing" or not (given or keywords))
             return UNSEEDED if is_left_out else SEEDED
         values = self.options.values(seeder.seed, seeder.scope, frame)
         if not values or not all(seeder.is_off(v.value) for v in values) or _is_asserted(seeder.seed, seeder):
