@@ -106,7 +106,10 @@ def _stable_hash(source: Source) -> tuple[Edit, ...]:
     if any(isinstance(op, ast.Div | ast.FloorDiv | ast.RShift) for op in outer):
         return ()
     function = import_name(facts, "zlib.crc32", source.scope, call)
-    return (replace(facts, call, f"{function.text}(repr({facts.text(call.args[0])}).encode())"), *function.edits)
+    hashed, text = call.args[0], facts.text(call.args[0])
+    are_bytes = isinstance(hashed, ast.Call) and last_name(hashed.func) in ("encode", "tobytes", "to_bytes")
+    data = text if are_bytes else f"repr({text}).encode()"
+    return (replace(facts, call, f"{function.text}({data})"), *function.edits)
 
 
 def seed_or_workers(program: Program, scope: Scope, node: ast.AST) -> tuple[str, tuple[Edit, ...]]:

@@ -33,6 +33,8 @@ def check(module: Module, program: Program) -> Iterator[Draft]:
             continue
         if not lasting.keeps(seeding.seed.node, seeding.seed.scope) or not _is_passed_constants(seeding, lasting):
             continue
+        if _is_left_to_callers(seeding, program):
+            continue
         if not _is_always_reached(seeding.node, seeding.scope, program):
             continue
         unit = repeated_by(seeding.node, seeding.scope, program)
@@ -47,6 +49,15 @@ def _is_passed_constants(seeding: SeedCall, lasting: RunConstant) -> bool:
     """Whether no argument of the seeder varies: helpers may mix an epoch or an index into the seed."""
     passed = [*seeding.node.args, *(k.value for k in seeding.node.keywords)]
     return all(lasting.keeps(value, seeding.scope) for value in passed)
+
+
+def _is_left_to_callers(seeding: SeedCall, program: Program) -> bool:
+    """Whether the seed is a parameter that is None by default, and no caller is seen to give one."""
+    seed, scope = seeding.seed.node if seeding.seed is not None else None, seeding.scope
+    made = scope.bindings_of(seed) if isinstance(seed, ast.Name) else ()
+    if len(made) != 1 or made[0].kind != "parameter" or not isinstance(made[0].value, ast.Constant):
+        return False
+    return made[0].value.value is None and not program.callers_of(scope.function)
 
 
 def _is_judged_at_calls(function: Scope, program: Program) -> bool:
