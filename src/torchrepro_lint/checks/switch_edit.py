@@ -32,6 +32,7 @@ _UNWANTED = re.compile(
     r"\b(?:back|unnecessar\w+|not (?:needed|necessary|wanted)|undo\w*|overrid\w+|revert\w*)\b", re.IGNORECASE
 )
 _TELLS = ("print", "debug", "info", "warning", "log")
+_COMMENT_LINES = re.compile(r"(?:[ \t]*#[^\r\n]*(?:\r\n?|\n|\Z))+")
 _SAYS = re.compile(r"cudnn|\bbenchmark", re.IGNORECASE)
 
 
@@ -80,12 +81,9 @@ def is_explained(setting: Setting, program: Program) -> bool:
 
 def _is_explained_below(facts: ModuleFacts, statement: ast.stmt) -> bool:
     """Whether the comment right below is about the switch: "with the benchmark on, runs may differ"."""
-    line, last = (statement.end_lineno or 0) + 1, len(facts.source.line_starts)
-    while line <= last and facts.source.line(line).lstrip().startswith("#"):
-        if _SAYS.search(facts.source.line(line)):
-            return True
-        line += 1
-    return False
+    starts, line = facts.source.line_starts, statement.end_lineno or 0
+    found = _COMMENT_LINES.match(facts.source.text, starts[line]) if line < len(starts) else None
+    return found is not None and _SAYS.search(found.group()) is not None
 
 
 def is_after_speed(facts: ModuleFacts, program: Program) -> bool:
@@ -112,6 +110,8 @@ def _announced(said: re.Pattern[str], facts: ModuleFacts, program: Program) -> s
 
 def is_handed_on(setting: Setting) -> bool:
     """Whether the value is that of a parameter, which would have no effect any more."""
+    if isinstance(setting.value, ast.Constant):
+        return False
     read = (node for node in ast.walk(setting.value) if isinstance(node, ast.Name))
     return any(binding.kind == "parameter" for node in read for binding in setting.value_scope.bindings_of(node))
 
