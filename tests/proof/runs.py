@@ -30,8 +30,8 @@ class Outcome:
 
 
 def two_outcomes(program: Program, folder: Path, machines: list[Machine], scratch: Path) -> list[Outcome]:
-    """What two runs of the program in `folder` come to, each in a copy of its own, both at the same time. Again where two
-    of the kernels that run notebooks have chosen the same free port, which each does before it takes it."""
+    """What two runs of the program in `folder` come to, each in a copy of its own, both at the same time. Again where
+    two kernels that run notebooks have chosen the same free port, which each does before it takes it."""
     try:
         return _outcomes(program, folder, machines, scratch / "first")
     except Broken as error:
