@@ -48,6 +48,8 @@ def suspects(pair: Pair, parting: Parting, sources: tuple[str, ...]) -> list[Sus
         return [Suspect(replace(plain, detail=f"{parting.event.data[2]} reads memory that nothing has written"))]
     if parting.what is What.STATE and isinstance(parting.event.data[8], list):
         return [Suspect(replace(plain, kind=Kind.UNSEEDED, detail=_OWN_GENERATOR))]
+    if parting.what is What.STATE and turns and _is_seeded_alike(pair, parting):
+        return turns
     if parting.what is What.STATE:
         return [_unseeded(pair, parting, "torch", plain), *turns]
     found = [_unseeded(pair, parting, generator, plain) for generator in _drawn_from(pair, parting)]
@@ -55,6 +57,15 @@ def suspects(pair: Pair, parting: Parting, sources: tuple[str, ...]) -> list[Sus
         return [*(suspect for suspect in found if suspect.is_recorded), *turns]
     found += [Suspect(replace(plain, source=name, detail=_SOURCES[name]), name) for name in sources]
     return [*found, Suspect(plain)]
+
+
+def _is_seeded_alike(pair: Pair, parting: Parting) -> bool:
+    """Whether both runs have given torch's generator the same seed last: that is not what their states differ by."""
+    seeds = [
+        [event.data["value"] for event in events if event.kind == "seed" and event.data["gen"] == "torch"]
+        for events in _draws(pair, parting)
+    ]
+    return all(seeds) and seeds[0][-1] == seeds[1][-1]
 
 
 def _turns(pair: Pair, parting: Parting, plain: Cause) -> list[Suspect]:
