@@ -201,16 +201,16 @@ def test_what_alerts_on_the_cpu_raises_there() -> None:
 
 
 # -- against PyTorch's own lists -------------------------------------------------------------------------------------
-LISTS = {"switches": "will act\n    deterministically", "raises": "will throw a\n    :class:`RuntimeError`"}
+LISTS = {"switches": "will act\ndeterministically", "raises": "will throw a\n:class:`RuntimeError`"}
 
 
 def documented(flag: str) -> set[str]:
     """The names in one of the lists of `use_deterministic_algorithms`."""
     torch = pytest.importorskip("torch")
-    text = torch.use_deterministic_algorithms.__doc__ or ""
+    text = inspect.cleandoc(torch.use_deterministic_algorithms.__doc__ or "")  # Python 3.13 does so itself
     after = text.partition(f"normally-nondeterministic operations {LISTS[flag]}")[2]
-    items = after.partition("\n    The following")[0].partition("\n    In addition")[0]
-    names = set(re.findall(r"^        \* :\w+:`([\w.]+)`", items, re.MULTILINE))
+    items = after.partition("\nThe following")[0].partition("\nIn addition")[0]
+    names = set(re.findall(r"^    \* :\w+:`([\w.]+)`", items, re.MULTILINE))
     assert len(names) > 15
     return names
 

@@ -73,7 +73,7 @@ class ModuleFinder:
         return next((place for place in places if place[0] != importer), None)
 
     def _around(self, name: str, folder: str) -> tuple[str, str] | None:
-        """What a name means in the first of the bases that have such a module."""
+        """What a name means in the first of `_bases` that has such a module, without looking into each again."""
         found = self._nearest(name, folder, "") or self._nearest(name, folder, "src")
         return found or next(self._places(_parts(name), self.sources), None)
 
@@ -93,12 +93,8 @@ class ModuleFinder:
         if not self._is_inside(base):
             return None
         is_copy = bool(inside) and base != self.root and name.partition(".")[0] in INSTALLED
-        found = (
-            None
-            if is_copy
-            else next(self._places(_parts(name), [os.path.join(base, inside) if inside else base]), None)
-        )
-        above = os.path.dirname(base)
+        places = [] if is_copy else [os.path.join(base, inside) if inside else base]
+        found, above = next(self._places(_parts(name), places), None), os.path.dirname(base)
         return found or self._answers.get((name, above, inside), self._at, (name, above, inside))
 
     def _is_inside(self, folder: str) -> bool:

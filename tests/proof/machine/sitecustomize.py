@@ -5,6 +5,7 @@ digests under the key in LISTING_ORDER: the same for the whole run, in all its p
 Python's own imports list folders with functions of their own and notice nothing.
 """
 
+import glob
 import hashlib
 import os
 import pathlib
@@ -51,3 +52,5 @@ if KEY:
     os.listdir, os.scandir = List(), Scan
     if hasattr(pathlib, "_NormalAccessor"):  # until Python 3.10, pathlib keeps the functions of its first import
         pathlib._NormalAccessor.listdir, pathlib._NormalAccessor.scandir = os.listdir, os.scandir
+    if hasattr(glob, "_StringGlobber"):  # since Python 3.13, so does what globs for pathlib
+        glob._StringGlobber.scandir = staticmethod(os.scandir)
