@@ -239,7 +239,9 @@ class _Walk:
         """The excludes that hold in a folder; outside its settings' own folder only bare names can match."""
         settings = self.settings_for(folder)
         self._settings.add(settings)
-        base = str(settings.base) if folder.is_relative_to(settings.base) else folder.anchor
+        base = str(settings.base)
+        if folder != settings.base and not _inside(str(folder), base):
+            base = folder.anchor
         return base.rstrip(os.sep), _compiled(settings.exclude + settings.extend_exclude)
 
 

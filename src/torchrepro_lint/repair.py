@@ -152,7 +152,8 @@ class _Repair:
         """Whether these fixes do what they should; if not, or not to be kept, all is as before."""
         run = self.run
         result = apply_edits(self._source, [f.fix for f in unit if f.fix is not None])
-        fixed = [f for f in unit if f.fix in result.applied]
+        applied = set(result.applied)
+        fixed = [f for f in unit if f.fix in applied]
         changed = [run.root / rel for rel in result.documents]
         checked = sorted({*changed, *self._found_in(fixed, set(result.documents))})
         originals = {path: self.originals.get(path) or run.checker.source(path) for path in changed}
