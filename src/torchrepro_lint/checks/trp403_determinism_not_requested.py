@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 from torchrepro_lint.checks.draft import Draft, Place
 from torchrepro_lint.dataflow import Module, Program, remembered
-from torchrepro_lint.dataflow.enclosing import decorators
 from torchrepro_lint.index import ModuleFacts, Scope
 from torchrepro_lint.seeding.seedings import seedings
 
@@ -43,6 +42,7 @@ def check(module: Module, program: Program) -> Iterator[Draft]:
 
 def _kernel_on_gpu(seeding: Seeding, program: Program) -> tuple[ast.AST, Scope] | None:
     """The first call whose kernel is chosen at run time, in a program that uses a GPU."""
+    from torchrepro_lint.dataflow.naming import named_by, part_of
     from torchrepro_lint.kernels import convolutions
     from torchrepro_lint.kernels.programs import uses_gpu
 
@@ -51,18 +51,13 @@ def _kernel_on_gpu(seeding: Seeding, program: Program) -> tuple[ast.AST, Scope] 
         return None
     found = convolutions.kernels(files, program)
     if not any(convolutions.looks_up(facts, program) for facts in files):
-        found = (site for site in found if _may_run(site[1], seeding))
+        run = named_by(seeding.entry.facts, files, seeding.entered)
+        found = (s for s in found if s[1].facts not in seeding.files or part_of(s[1].facts, s[0]) in run)
     return (
         next(found, None)
         or next(convolutions.kernels(convolutions.files_chosen_by_name(files, program), program), None)
         or next(convolutions.imported_kernels(files, program), None)
     )
-
-
-def _may_run(scope: Scope, seeding: Seeding) -> bool:
-    """Whether code lies in no class, or in one that the program may make an object of; a decorator may register it."""
-    owner = scope.method_class
-    return owner is None or bool(decorators(owner)) or seeding.names(owner)
 
 
 def _draft(module: Module, program: Program, seeding: Seeding, seed: Seeder, kernel: tuple[ast.AST, Scope]) -> Draft:

@@ -29,6 +29,10 @@ class Reads:
             if len(nodes) > OFTEN:
                 yield from nodes
 
+    def every_name(self) -> Iterator[str]:
+        """What is read, by name or as an attribute, each once."""
+        return iter(dict.fromkeys((*self._names, *self._attributes)))
+
     def has_name(self, name: str) -> bool:
         """Whether a name is read at all."""
         return name in self._names

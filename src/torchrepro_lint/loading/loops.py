@@ -12,7 +12,7 @@ from typing import Literal, NamedTuple
 from torchrepro_lint.dataflow.conditions import conditions
 from torchrepro_lint.dataflow.enclosing import block_of, names_in, run_with
 from torchrepro_lint.dataflow.reaching_definitions import reaching
-from torchrepro_lint.index import ModuleFacts, last_name
+from torchrepro_lint.index import Binding, ModuleFacts, last_name
 from torchrepro_lint.loading.decisions import FIRST, is_shared
 
 Kind = Literal["decides", "sequence", "mapping", "lists", "last", "yield", "call"]
@@ -172,7 +172,7 @@ class _Body:
 
     def call(self, call: ast.Call) -> Iterator[Effect]:
         function = call.func
-        if isinstance(function, ast.Attribute) and function.attr in _FILLS:
+        if isinstance(function, ast.Attribute) and function.attr in _FILLS and not self._is_module(function.value):
             receiver, kind = self._container(function.value)
             if receiver is not None and not self.is_local(receiver) and not self.is_first_round(call):
                 if any(self.numbers(a) for a in call.args):
@@ -182,10 +182,16 @@ class _Body:
         elif isinstance(function, ast.Attribute) and function.attr in _WRITES:
             if self.is_file(function.value):
                 yield Effect("decides", call, why="becomes the order in which the items are written")
-        elif any(_mentions(a, self.counters) for a in (*call.args, *(k.value for k in call.keywords))):
+        elif self._gives_number(call):
             yield Effect("call", call, why="decides the number of each item")
         else:
             yield Effect("call", call)
+
+    def _gives_number(self, call: ast.Call) -> bool:
+        """Whether a call is given a counter, and something of the item that it counts."""
+        given = (*call.args, *(k.value for k in call.keywords))
+        counted = any(_mentions(a, self.counters) for a in given)
+        return counted and any(_mentions(a, (self.items | self.local) - self.counters) for a in (call.func, *given))
 
     def _container(self, receiver: ast.expr) -> tuple[ast.expr | None, Kind]:
         """What `receiver.append(...)` fills: a list, or one of the lists in a dict (but not the round's own)."""
@@ -232,11 +238,20 @@ class _Body:
         """Whether something with a `write` is a file, opened before the loop; a log is none."""
         if not isinstance(handle, ast.Name) or not names_a_file(handle) or self.is_local(handle):
             return False
-        owner = self.facts.scope_of(handle).binding_scope(handle.id)
-        made = owner.bindings[handle.id] if owner is not None else ()
+        made = self._bound(handle)
         if any(isinstance(b.value, ast.Call) and last_name(b.value.func) in _ARCHIVES for b in made):
             return False  # whose members have names
-        return all(b.kind != "import" for b in made)  # `soundfile.write(path, x)`
+        return not self._is_module(handle)  # `soundfile.write(path, x)`
+
+    def _is_module(self, name: ast.expr) -> bool:
+        return any(b.kind == "import" for b in self._bound(name))  # `ray.put(item)`
+
+    def _bound(self, name: ast.expr) -> Sequence[Binding]:
+        """What a plain name can stand for."""
+        if not isinstance(name, ast.Name):
+            return ()
+        owner = self.facts.scope_of(name).binding_scope(name.id)
+        return owner.bindings[name.id] if owner is not None else ()
 
     def numbers(self, node: ast.AST) -> bool:
         """Whether a value counts the rounds so far: `i`, or `len(found)`; not `made[i]` of what another loop made of

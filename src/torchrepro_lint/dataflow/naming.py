@@ -1,0 +1,51 @@
+"""Which functions and classes a program may run, as far as names tell: what its files do when they are loaded names
+some, these name others, and so on. A value that is made up at run time is not followed: `getattr(models, name)`."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Iterator
+
+from torchrepro_lint.dataflow.reached import reached
+from torchrepro_lint.index import ModuleFacts, Scope
+
+_Part = tuple[ModuleFacts, ast.AST]  # of a file: a statement that stands in no other
+
+
+def part_of(facts: ModuleFacts, node: ast.AST) -> ast.AST:
+    """The function, class or other statement of a file that `node` lies in, which stands in no other."""
+    return next(part for part in (node, *facts.parents.above(node)) if facts.parents.get(part) is facts.tree)
+
+
+def named_by(entry: ModuleFacts, files: Iterable[ModuleFacts], run: Iterable[Scope]) -> set[ast.AST]:
+    """The statements at the top of the files of a program that may run when `entry` does, and these functions. What is
+    decorated may be registered, and is taken to run."""
+    starts = [(function.facts, part_of(function.facts, function.node)) for function in run]
+    named: dict[str, list[_Part]] = {}
+    for facts in files:
+        for part in facts.tree.body:
+            names = list(_defined(part))
+            for name in names:
+                named.setdefault(name, []).append((facts, part))
+            is_run = not names or bool(getattr(part, "decorator_list", None))
+            if is_run and (facts is entry or part is not facts.guard):
+                starts.append((facts, part))
+    return {part for _, part in reached(starts, lambda part: _leads_to(*part, named))}
+
+
+def _defined(part: ast.stmt) -> Iterator[str]:
+    """The names by which others may mean a statement."""
+    match part:
+        case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef():
+            yield part.name
+        case ast.Import() | ast.ImportFrom():
+            yield from (alias.asname or alias.name.partition(".")[0] for alias in part.names if alias.name != "*")
+
+
+def _leads_to(facts: ModuleFacts, part: ast.AST, named: dict[str, list[_Part]]) -> list[_Part]:
+    """What a statement names."""
+    if isinstance(part, ast.Import | ast.ImportFrom):
+        names: Iterable[str] = (alias.name.rpartition(".")[2] for alias in part.names)
+    else:
+        names = facts.reads(part).every_name()
+    return [other for name in names for other in named.get(name, ())]
