@@ -20,6 +20,7 @@ from torchrepro_lint.rng.texts import Evidence, Texts
 
 _Way: TypeAlias = Literal["whole", "filled", "told"]
 """How a set comes into a container: as it was made, which is where it is told of; to be filled there; told already."""
+_METHODS = frozenset(dir(set))
 _COMBINING = frozenset({"union", "intersection", "difference", "symmetric_difference", "copy"})
 
 
@@ -143,8 +144,13 @@ def taken_from(made: Site, program: Program) -> list[Site]:
     """Where the set is used otherwise than as a set: iterated, made into a list, handed to somebody unknown. File by
     file, in source order."""
     found = [use for use, is_taken in _uses(made, program) if is_taken]
-    taken = [Site(use.node, use.scope) for use in found if not isinstance(use.parent, ast.Subscript)]  # no places
+    taken = [Site(use.node, use.scope) for use in found if not _is_no_set(use)]
     return sorted(taken, key=lambda site: (site.scope.facts.source.rel, start_of(site.node)))
+
+
+def _is_no_set(use: Use[_Way]) -> bool:
+    """Whether the value is asked for what no set has: a place, or `index`. It is one only elsewhere."""
+    return isinstance(use.parent, ast.Subscript) or (use.method is not None and use.method[0] not in _METHODS)
 
 
 class _Held(NamedTuple):
