@@ -35,7 +35,7 @@ class Lost(NamedTuple):
 def suitable(items: int, least: int) -> int:
     """How many processes are of use for so many items, of which each is worth a process of its own for `least`: no more
     than there are processors and memory for."""
-    return max(1, min(processors(), items // least, _memory() // MEMORY))
+    return max(1, min(processors(), items // least, free_memory() // MEMORY))
 
 
 def spread(
@@ -155,7 +155,7 @@ def processors() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def _memory() -> int:
+def free_memory() -> int:
     """The bytes that are free; as many as are wanted where the system does not say."""
     try:
         with open("/proc/meminfo", encoding="ascii") as file:  # noqa: PTH123

@@ -34,6 +34,8 @@ class Bounds(NamedTuple):
 
 COMPACT = Bounds(270_000, 220_000)  # about 170 MB
 VAST = Bounds(190_000, 150_000)  # where one file may make many others be read that are not kept in any case
+WHOLE = Bounds(640_000, 520_000)  # about 400 MB, where files that were freed are read again and again
+FREE_MEMORY = 2_000_000_000  # bytes that must be left for that
 
 
 class Files:
@@ -57,6 +59,9 @@ class Files:
         self._held: OrderedDict[str, ModuleFacts | None] = OrderedDict()  # the least recently used first
         self._used: dict[str, None] = {}  # since the last release
         self._lines = 0
+        self._read_once: set[str] = set()
+        self._first = self._again = 0  # lines that were read for the first time, and after they had been freed
+        self._holds_more = False
         self._said: dict[str, dict[Question, Any]] = {}  # what the code of each file says in short
         self.is_for_few = False
 
@@ -67,13 +72,15 @@ class Files:
 
     @property
     def _bounds(self) -> Bounds:
-        return VAST if self._lines > VAST.held and self._size() == float("inf") else COMPACT
+        if self._lines > VAST.held and self._size() == float("inf"):
+            return VAST
+        return WHOLE if self._holds_more else COMPACT
 
     def load(self, path: str) -> ModuleFacts | None:
         """The facts of a file; None for a folder and a file that cannot be read."""
         if path not in self._held:
             facts = self._held[path] = None if os.path.isdir(path) else self._read(Path(path))
-            self._lines += _lines(facts)
+            self._count(path, _lines(facts))
             if facts is not None:
                 facts.is_own = lambda module: self._is_own(module, path)
             if self._tracker.is_on:
@@ -81,6 +88,14 @@ class Files:
         self._used[path] = None
         self._tracker.knows((CODE, path))
         return self._held[path]
+
+    def _count(self, path: str, lines: int) -> None:
+        self._lines += lines
+        if path in self._read_once:
+            self._again += lines
+        else:
+            self._first += lines
+            self._read_once.add(path)
 
     def says(self, path: str, question: Callable[..., V], *about: str) -> V | None:
         """What a file's code says in answer to a question of `contents`; None for one that cannot be read. Whoever asks
@@ -165,6 +180,10 @@ class Files:
         for path in self._used:
             self._held.move_to_end(path)
         self._used.clear()
+        if self._lines > self._bounds.held and self._again > self._first // 3:
+            from torchrepro_lint.pool import free_memory  # few projects are that large
+
+            self._holds_more = self._holds_more or free_memory() > FREE_MEMORY
         if self._lines <= self._bounds.held:
             return False
         kept = self._bounds.kept
