@@ -12,7 +12,7 @@ from typing import Literal, NamedTuple
 from torchrepro_lint.dataflow.conditions import conditions
 from torchrepro_lint.dataflow.enclosing import block_of, names_in, run_with
 from torchrepro_lint.dataflow.reaching_definitions import reaching
-from torchrepro_lint.index import ModuleFacts, last_name
+from torchrepro_lint.index import Binding, ModuleFacts, last_name
 from torchrepro_lint.loading.decisions import FIRST, is_shared
 
 Kind = Literal["decides", "sequence", "mapping", "lists", "last", "yield", "call"]
@@ -163,12 +163,13 @@ class _Body:
         return node.id in self.items or self._is_made_here(node)
 
     def _is_made_here(self, name: ast.Name) -> bool:
-        """Whether all that a name can stand for is bound in the body, and not before it."""
+        """Whether all that a name can stand for is made in the body, and not before it."""
         scope = self.facts.scope_of(name)
         owner = scope.binding_scope(name.id)
         if owner is None or owner.function is not scope.function:
             return owner is None
-        return all(b.node in self.inside for b in reaching(owner.bindings[name.id], name, owner, scope))
+        found = reaching(owner.bindings[name.id], name, owner, scope)
+        return all(b.node in self.inside and self.local.issuperset(n.id for n in other_names(b)) for b in found)
 
     def call(self, call: ast.Call) -> Iterator[Effect]:
         function = call.func
@@ -329,3 +330,10 @@ class _Body:
 
 def _mentions(node: ast.AST, names: Set[str]) -> bool:
     return any(isinstance(n, ast.Name) and n.id in names for n in ast.walk(node))
+
+
+def other_names(binding: Binding) -> list[ast.Name]:
+    """The names of what a binding gives one name more: `part = train if is_known(file) else test`."""
+    value = binding.value if binding.kind == "assign" and not binding.path else None
+    arms = (value.body, value.orelse) if isinstance(value, ast.IfExp) else (value,)
+    return [arm for arm in arms if isinstance(arm, ast.Name)]

@@ -15,7 +15,7 @@ from torchrepro_lint.dataflow.reaching_definitions import reads_of_binding
 from torchrepro_lint.dataflow.use import ANY, ESCAPED, STOP, Sink, Step, Steps, Use
 from torchrepro_lint.index import ModuleFacts, Scope
 from torchrepro_lint.loading.decisions import GIVEN, KEPT, NUMBERED, Decision, Shown, decided, saves, stored
-from torchrepro_lint.loading.loops import Effect, Loop, effects, index_name
+from torchrepro_lint.loading.loops import Effect, Loop, effects, index_name, other_names
 from torchrepro_lint.rng.draws import draw_of
 from torchrepro_lint.rng.seeded_before import may_seed
 
@@ -103,7 +103,10 @@ def _filled(effect: Effect, target: ast.expr, facts: ModuleFacts, edges: Edges) 
     """Something that the rounds fill in their order."""
     shown: Shown = "mapping" if effect.kind == "mapping" else "text" if _is_text(target, facts) else "sequence"
     path = (ANY,) if effect.kind == "lists" else ()
-    return stored(target, facts.statement(effect.node), Use(target, facts.scope_of(effect.node), shown, path), edges)
+    scope, statement = facts.scope_of(effect.node), facts.statement(effect.node)
+    bound = scope.bindings_of(target) if isinstance(target, ast.Name) and shown == "sequence" else ()
+    names = (target, *(name for binding in bound for name in other_names(binding)))
+    return (step for name in names for step in stored(name, statement, Use(name, scope, shown, path), edges))
 
 
 def _is_text(target: ast.expr, facts: ModuleFacts) -> bool:
