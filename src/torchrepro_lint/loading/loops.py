@@ -98,22 +98,21 @@ class _Body:
         self.owner = owner
         self.is_loop = isinstance(owner, Loop | ast.While)
         self.inside = set(body)
+        self.items = names_in(owner.target) if isinstance(owner, Loop) else set()
+        self.local = self.items | {
+            n.id for n in body if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store) and not self._continues(n)
+        }
         self.counters = {
             n.target.id for n in body
             if isinstance(n, ast.AugAssign) and isinstance(n.target, ast.Name) and isinstance(n.value, ast.Constant)
             and not self._is_made_here(n.target)
         }  # fmt: skip
-        self.items: set[str] = set()
         if isinstance(owner, Loop):
-            self.items = names_in(owner.target)
             index = index_name(owner.target, owner.iter)
             self.counters |= {index} if index else set()
         self.walked: set[str] = set()  # the lists of names in `for root, dirs, files in os.walk(...)`
         if isinstance(owner, Loop) and isinstance(owner.target, ast.Tuple) and len(owner.target.elts) == 3:
             self.walked = {n.id for n in owner.target.elts[1:] if isinstance(n, ast.Name)}
-        self.local = self.items | {
-            n.id for n in body if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store) and not self._continues(n)
-        }
 
     def _continues(self, target: ast.Name) -> bool:
         """`x += y` and `x = x + y` go on with the object of the round before."""
