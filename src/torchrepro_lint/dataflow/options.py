@@ -106,7 +106,8 @@ class Options:
         found = self._program.origins(expr, scope)
         if found and all(isinstance(o, Constant) for o in found):
             self.of_files += all(map(is_configured, found))
-            return [Default(o.value, settable=False) for o in found if isinstance(o, Constant)]
+            is_field = _is_field(expr, scope)
+            return [Default(o.value, settable=is_field) for o in found if isinstance(o, Constant)]
         if all(_is_made(o) for o in found):
             return [Default(OBJECT, settable=False)]
         return self._in_files(expr, scope)
@@ -144,7 +145,11 @@ class Options:
         settable = False
         for base in reversed([b for b in self._program.names.bases(owner) if isinstance(b, Scope)]):
             for binding in base.bindings.get(name, ()):
-                found = [self._bound(binding, base, None, depth)]
+                given = _given_to_field(name, constructed)
+                if isinstance(given, ast.expr) and constructed.caller is not None:
+                    found = [self._held(given, constructed.caller.function, constructed.caller, depth)]
+                else:
+                    found = [self._bound(binding, base, None, depth) if given is None else None]
             for binding, where in base.attributes.get(name, ()):
                 own = constructed if where.function is constructed.function else None
                 truth = self._comes_by(binding.node, where, own, depth + 1) if own is not None else Truth.UNKNOWN
@@ -299,6 +304,26 @@ def certainty_of(expr: ast.expr, scope: Scope, program: Program, wanted: Callabl
     if not values or not all(wanted(v.value) for v in values):
         return None
     return Certainty.LIKELY if any(v.settable for v in values) else Certainty.CERTAIN
+
+
+def _given_to_field(name: str, constructed: Frame) -> ast.expr | object | None:
+    """What the construction of a dataclass gives one of its fields; OBJECT where it may be among `**values`."""
+    call = constructed.call if constructed.function is constructed.owner else None
+    if call is None:
+        return None
+    if any(k.arg is None for k in call.keywords) or any(isinstance(a, ast.Starred) for a in call.args):
+        return OBJECT
+    fields = [s.target.id for s in getattr(constructed.function.node, "body", ())
+              if isinstance(s, ast.AnnAssign) and isinstance(s.target, ast.Name)]  # fmt: skip
+    by_place = dict(zip(fields, call.args, strict=False))
+    return next((k.value for k in call.keywords if k.arg == name), by_place.get(name))
+
+
+def _is_field(expr: ast.expr, scope: Scope) -> bool:
+    """Whether this is `self.seed` of a class with a line `seed: int = 0`, as whoever makes the object may choose."""
+    owner = scope.method_class if isinstance(expr, ast.Attribute) and scope.is_self(expr.value) else None
+    bindings = owner.bindings.get(expr.attr, ()) if owner is not None and isinstance(expr, ast.Attribute) else ()
+    return any(isinstance(b.node, ast.AnnAssign) for b in bindings)
 
 
 def _is_for_checkers(test: ast.expr) -> bool:
