@@ -215,7 +215,7 @@ def _is_self(node: ast.expr, frame: Frame) -> bool:
     return isinstance(node, ast.Name) and node.id == frame.function.self_name
 
 
-# -- methods of objects whose class is not told ---------------------------------------------------------------------------
+# -- methods of objects whose class is not told ---------------------------------------------------------------------
 def methods_of_unpickled(call: ast.Call, scope: Scope, program: Program) -> tuple[Scope, ...]:
     """The methods of the project's modules that a call on an unpickled object may run,
     `torch.load(path)["model"].infer(x)`: the file does not tell its class, but those with such a method do."""
