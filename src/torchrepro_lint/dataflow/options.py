@@ -16,6 +16,7 @@ from torchrepro_lint.dataflow.enclosing import ancestors, arm_of
 from torchrepro_lint.dataflow.frames import Frame, constructions, is_constructor
 from torchrepro_lint.dataflow.outcomes import COMPARE, Truth, joined, truth_of
 from torchrepro_lint.dataflow.program import Program
+from torchrepro_lint.dataflow.reaching_definitions import reaching
 from torchrepro_lint.dataflow.sites import Site
 from torchrepro_lint.dataflow.store import remembered
 from torchrepro_lint.elements import Certainty
@@ -23,6 +24,7 @@ from torchrepro_lint.index import Binding, ModuleFacts, Scope, last_name
 from torchrepro_lint.project.declarations import Declared, Default, constant, declared_in, declared_options
 from torchrepro_lint.project.unknown import UNKNOWN, Opaque
 
+MAX_ARMS = 4  # assignments to one name
 OBJECT = object()
 """Stands for a container or an object, which is not None."""
 
@@ -87,7 +89,8 @@ class Options:
             case ast.Attribute(attr=name) | ast.Subscript(slice=ast.Constant(value=name)):
                 return self._configured(str(name), scope)
             case ast.Name():
-                return self._assigned(expr, scope, frame, depth) or self._named(expr, scope)
+                found = self._assigned(expr, scope, frame, depth) or self._named(expr, scope)
+                return found or self._left(expr, scope, depth) or self._chosen_among(expr, scope, frame, depth)
         return None
 
     def _written(self, expr: ast.expr, scope: Scope) -> list[Default] | None:
@@ -163,7 +166,7 @@ class Options:
             return None
         return self._held(binding.value, scope, frame, depth)
 
-    def _comes_by(self, node: ast.AST, scope: Scope, frame: Frame, depth: int) -> Truth:
+    def _comes_by(self, node: ast.AST, scope: Scope, frame: Frame | None, depth: int) -> Truth:
         """Whether a call of a function gets to a statement of its own."""
         truths, inner = [Truth.ALWAYS], node
         for block in ancestors(node, scope):
@@ -218,6 +221,34 @@ class Options:
         owner, bindings = scope.binding_scope(expr.id), scope.bindings_of(expr)
         is_told = len(bindings) == 1 or (bindings and self._first)
         return self._bound(bindings[0], owner, frame, depth + 1) if owner is not None and is_told else None
+
+    def _chosen_among(self, expr: ast.Name, scope: Scope, frame: Frame | None, depth: int) -> list[Default] | None:
+        """A name that statements of its function assign, some of them in arms of tests: `sampler = None` in one."""
+        owner = scope.binding_scope(expr.id)
+        if owner is None or owner is not scope.function or owner.kind != "function":
+            return None
+        bindings = owner.bindings[expr.id]
+        if not 1 < len(bindings) <= MAX_ARMS or any(b.kind != "assign" or b.path for b in bindings):
+            return None
+        found: list[list[Default] | None] = []
+        settable = False
+        for binding in reaching(bindings, expr, owner, scope):
+            truth = self._comes_by(binding.node, owner, frame, depth + 1)
+            settable |= truth in (Truth.USUALLY, Truth.RARELY)
+            if truth.usual is not False:
+                found = [*(found if truth.usual is None else ()), self._bound(binding, owner, frame, depth + 1)]
+        return _joined(found, settable=settable)
+
+    def _left(self, expr: ast.Name, scope: Scope, depth: int) -> list[Default] | None:
+        """A parameter that none of the calls of its function gives anything."""
+        owner, bindings = scope.binding_scope(expr.id), scope.bindings_of(expr)
+        if owner is None or owner.kind != "function" or [b.kind for b in bindings] != ["parameter"]:
+            return None
+        default = bindings[0].value
+        calls = self._program.callers_of(owner) if isinstance(default, ast.Constant) else None
+        if default is None or not calls or any(argument_for(c, owner, expr.id) is not None for c, _ in calls):
+            return None
+        return self._held(default, owner.parent or owner, None, depth + 1)
 
     def _named(self, expr: ast.Name, scope: Scope) -> list[Default] | None:
         """A parameter that click or hydra fills in."""
