@@ -32,16 +32,29 @@ def comprehension(generator: ast.comprehension, use: Use[Shown], edges: Edges) -
     assert isinstance(owner, ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp)
     if any(_is_one(test, generator.target) for test in generator.ifs):
         return STOP
-    elements = [owner.key, owner.value] if isinstance(owner, ast.DictComp) else [owner.elt]
+    mapping, elements = _made_of_pairs(owner, facts)
     drawn = _drawn(edges.program, elements, facts)
     if drawn is not None or isinstance(owner, ast.SetComp):
         return (Sink(drawn),) if drawn is not None else STOP
-    if not isinstance(owner, ast.DictComp):
+    if mapping is None:
         return (use.become("sequence").at(owner),)
     index = index_name(generator.target, generator.iter)
     if index and index in names_in(*elements):
-        return STOP if only_compares(owner, use.at(owner).scope, edges.program) else decided(use, owner, NUMBERED)
-    return (use.become("mapping").at(owner),)
+        return STOP if only_compares(mapping, use.at(mapping).scope, edges.program) else decided(use, owner, NUMBERED)
+    return (use.become("mapping").at(mapping),)
+
+
+def _made_of_pairs(owner: ast.expr, facts: ModuleFacts) -> tuple[ast.expr | None, list[ast.expr]]:
+    """The dict that a comprehension makes, as `dict((word, number) for ...)` does; and what it holds."""
+    match owner, facts.parents[owner]:
+        case ast.DictComp(key=key, value=value), _:
+            return owner, [key, value]
+        case (
+            ast.GeneratorExp(elt=ast.Tuple(elts=[_, _] as pair)) | ast.ListComp(elt=ast.Tuple(elts=[_, _] as pair)),
+            ast.Call(func=ast.Name(id="dict"), args=[given]) as call,
+        ) if given is owner:
+            return call, pair
+    return None, [owner.elt] if isinstance(owner, ast.ListComp | ast.SetComp | ast.GeneratorExp) else []
 
 
 def _is_one(test: ast.expr, item: ast.expr) -> bool:
