@@ -21,6 +21,7 @@ from torchrepro_lint.dataflow.domain import Domain, Of, Written
 from torchrepro_lint.dataflow.filling import Role, filling, is_made_empty
 from torchrepro_lint.elements import Certainty
 from torchrepro_lint.index import Binding, Scope, last_name
+from torchrepro_lint.project.declarations import constant
 
 HASH = "builtins.hash"
 _SAME_ITEMS = frozenset({"list", "tuple", "set", "frozenset", "sorted", "reversed", "iter", "filter",
@@ -162,8 +163,9 @@ class Texts(Domain[Text]):
 
     def item(self, container: ast.expr, key: ast.expr | None, scope: Scope, of: _Of) -> Text:
         whole = of(container, scope)
-        if isinstance(key, ast.Constant) and isinstance(key.value, int) and key.value < len(whole.places):
-            return _place(whole, key.value)
+        place = constant(key) if key is not None and whole.places else None
+        if isinstance(place, int):
+            return _place(whole, place)
         return whole._replace(places=()) if isinstance(key, ast.Slice) else _value(whole)
 
     def unpacked(self, container: ast.expr, path: tuple[int, ...], scope: Scope, of: _Of) -> Text:
