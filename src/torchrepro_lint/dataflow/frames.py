@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from torchrepro_lint.dataflow.binding import argument_for, is_super
 from torchrepro_lint.dataflow.program import Program
-from torchrepro_lint.index import Scope
+from torchrepro_lint.index import Scope, last_name
 from torchrepro_lint.project.names import Variable
 
 MAX_DEPTH = 8  # names, arguments and results between a use of an object and its construction
@@ -35,7 +35,8 @@ def is_constructor(function: Scope) -> bool:
 
 
 def constructions(frame: Frame, program: Program) -> list[Frame] | None:
-    """The calls of its constructor that may have made the `self` of a frame; None where one of them is not known."""
+    """The calls of its constructor that may have made the `self` of a frame; None where one of them is not known. Of a
+    dataclass, which has none in sight, the class is what is called."""
     return _of_self(frame, program, 0)
 
 
@@ -98,9 +99,18 @@ def _returned(
         return [] if callee is not None else None
     if callee.kind == "class":
         constructor = program.names.method(callee, "__init__")
-        return [Frame(constructor, call, frame, callee)] if constructor is not None else None
+        if constructor is None and not _has_fields(callee):
+            return None
+        return [Frame(constructor or callee, call, frame, callee)]
     inner = Frame(callee, call, frame)
     return _all(_made(value, callee, inner, program, depth + 1) for value in callee.returns)
+
+
+def _has_fields(owner: Scope) -> bool:
+    """Whether a class is a dataclass, whose constructor takes its fields."""
+    decorators = owner.node.decorator_list if isinstance(owner.node, ast.ClassDef) else ()
+    named = (d.func if isinstance(d, ast.Call) else d for d in decorators)
+    return any(last_name(name) == "dataclass" for name in named)
 
 
 def _all(ways: Iterable[list[Frame] | None]) -> list[Frame] | None:

@@ -16,6 +16,7 @@ from torchrepro_lint.dataflow.enclosing import ancestors, arm_of
 from torchrepro_lint.dataflow.frames import Frame, constructions, is_constructor
 from torchrepro_lint.dataflow.outcomes import COMPARE, Truth, joined, truth_of
 from torchrepro_lint.dataflow.program import Program
+from torchrepro_lint.dataflow.reaching_definitions import reaching
 from torchrepro_lint.dataflow.sites import Site
 from torchrepro_lint.dataflow.store import remembered
 from torchrepro_lint.elements import Certainty
@@ -23,6 +24,7 @@ from torchrepro_lint.index import Binding, ModuleFacts, Scope, last_name
 from torchrepro_lint.project.declarations import Declared, Default, constant, declared_in, declared_options
 from torchrepro_lint.project.unknown import UNKNOWN, Opaque
 
+MAX_ARMS = 4  # assignments to one name
 OBJECT = object()
 """Stands for a container or an object, which is not None."""
 
@@ -87,7 +89,8 @@ class Options:
             case ast.Attribute(attr=name) | ast.Subscript(slice=ast.Constant(value=name)):
                 return self._configured(str(name), scope)
             case ast.Name():
-                return self._assigned(expr, scope, frame, depth) or self._named(expr, scope)
+                found = self._assigned(expr, scope, frame, depth) or self._named(expr, scope)
+                return found or self._left(expr, scope, depth) or self._chosen_among(expr, scope, frame, depth)
         return None
 
     def _written(self, expr: ast.expr, scope: Scope) -> list[Default] | None:
@@ -106,7 +109,8 @@ class Options:
         found = self._program.origins(expr, scope)
         if found and all(isinstance(o, Constant) for o in found):
             self.of_files += all(map(is_configured, found))
-            return [Default(o.value, settable=False) for o in found if isinstance(o, Constant)]
+            is_field = _is_field(expr, scope)
+            return [Default(o.value, settable=is_field) for o in found if isinstance(o, Constant)]
         if all(_is_made(o) for o in found):
             return [Default(OBJECT, settable=False)]
         return self._in_files(expr, scope)
@@ -144,7 +148,11 @@ class Options:
         settable = False
         for base in reversed([b for b in self._program.names.bases(owner) if isinstance(b, Scope)]):
             for binding in base.bindings.get(name, ()):
-                found = [self._bound(binding, base, None, depth)]
+                given = _given_to_field(name, constructed)
+                if isinstance(given, ast.expr) and constructed.caller is not None:
+                    found = [self._held(given, constructed.caller.function, constructed.caller, depth)]
+                else:
+                    found = [self._bound(binding, base, None, depth) if given is None else None]
             for binding, where in base.attributes.get(name, ()):
                 own = constructed if where.function is constructed.function else None
                 truth = self._comes_by(binding.node, where, own, depth + 1) if own is not None else Truth.UNKNOWN
@@ -158,7 +166,7 @@ class Options:
             return None
         return self._held(binding.value, scope, frame, depth)
 
-    def _comes_by(self, node: ast.AST, scope: Scope, frame: Frame, depth: int) -> Truth:
+    def _comes_by(self, node: ast.AST, scope: Scope, frame: Frame | None, depth: int) -> Truth:
         """Whether a call of a function gets to a statement of its own."""
         truths, inner = [Truth.ALWAYS], node
         for block in ancestors(node, scope):
@@ -213,6 +221,34 @@ class Options:
         owner, bindings = scope.binding_scope(expr.id), scope.bindings_of(expr)
         is_told = len(bindings) == 1 or (bindings and self._first)
         return self._bound(bindings[0], owner, frame, depth + 1) if owner is not None and is_told else None
+
+    def _chosen_among(self, expr: ast.Name, scope: Scope, frame: Frame | None, depth: int) -> list[Default] | None:
+        """A name that statements of its function assign, some of them in arms of tests: `sampler = None` in one."""
+        owner = scope.binding_scope(expr.id)
+        if owner is None or owner is not scope.function or owner.kind != "function":
+            return None
+        bindings = owner.bindings[expr.id]
+        if not 1 < len(bindings) <= MAX_ARMS or any(b.kind != "assign" or b.path for b in bindings):
+            return None
+        found: list[list[Default] | None] = []
+        settable = False
+        for binding in reaching(bindings, expr, owner, scope):
+            truth = self._comes_by(binding.node, owner, frame, depth + 1)
+            settable |= truth in (Truth.USUALLY, Truth.RARELY)
+            if truth.usual is not False:
+                found = [*(found if truth.usual is None else ()), self._bound(binding, owner, frame, depth + 1)]
+        return _joined(found, settable=settable)
+
+    def _left(self, expr: ast.Name, scope: Scope, depth: int) -> list[Default] | None:
+        """A parameter that none of the calls of its function gives anything."""
+        owner, bindings = scope.binding_scope(expr.id), scope.bindings_of(expr)
+        if owner is None or owner.kind != "function" or [b.kind for b in bindings] != ["parameter"]:
+            return None
+        default = bindings[0].value
+        calls = self._program.callers_of(owner) if isinstance(default, ast.Constant) else None
+        if default is None or not calls or any(argument_for(c, owner, expr.id) is not None for c, _ in calls):
+            return None
+        return self._held(default, owner.parent or owner, None, depth + 1)
 
     def _named(self, expr: ast.Name, scope: Scope) -> list[Default] | None:
         """A parameter that click or hydra fills in."""
@@ -299,6 +335,26 @@ def certainty_of(expr: ast.expr, scope: Scope, program: Program, wanted: Callabl
     if not values or not all(wanted(v.value) for v in values):
         return None
     return Certainty.LIKELY if any(v.settable for v in values) else Certainty.CERTAIN
+
+
+def _given_to_field(name: str, constructed: Frame) -> ast.expr | object | None:
+    """What the construction of a dataclass gives one of its fields; OBJECT where it may be among `**values`."""
+    call = constructed.call if constructed.function is constructed.owner else None
+    if call is None:
+        return None
+    if any(k.arg is None for k in call.keywords) or any(isinstance(a, ast.Starred) for a in call.args):
+        return OBJECT
+    fields = [s.target.id for s in getattr(constructed.function.node, "body", ())
+              if isinstance(s, ast.AnnAssign) and isinstance(s.target, ast.Name)]  # fmt: skip
+    by_place = dict(zip(fields, call.args, strict=False))
+    return next((k.value for k in call.keywords if k.arg == name), by_place.get(name))
+
+
+def _is_field(expr: ast.expr, scope: Scope) -> bool:
+    """Whether this is `self.seed` of a class with a line `seed: int = 0`, as whoever makes the object may choose."""
+    owner = scope.method_class if isinstance(expr, ast.Attribute) and scope.is_self(expr.value) else None
+    bindings = owner.bindings.get(expr.attr, ()) if owner is not None and isinstance(expr, ast.Attribute) else ()
+    return any(isinstance(b.node, ast.AnnAssign) for b in bindings)
 
 
 def _is_for_checkers(test: ast.expr) -> bool:

@@ -31,7 +31,10 @@ class Layers:
         return any(base.startswith(_MODULE_BASES) or base.endswith(_MODULE_NAMES) for base in bases)
 
     def learns(self, made: Result) -> bool:
-        """Whether the module has parameters of its own, as far as its class tells."""
+        """Whether the module has parameters of its own that are trained, as far as its class and its holder's tell."""
+        holder = made.scope.method_class
+        if holder is not None and self.is_module(holder) and is_frozen(holder, self.program):
+            return False
         return not isinstance(made.callee, Scope) or has_parameters(made.callee, self.program)
 
     def made(self, expr: ast.expr, scope: Scope) -> list[Result]:
@@ -115,7 +118,18 @@ def freezes_itself(owner: Scope, program: Program) -> bool:
             off.append((call.func.value, call.args[0], scope))
     inside = [(held, value, scope) for held, value, scope in off if scope.function is constructor]
     false = ((held, scope) for held, value, scope in inside if isinstance(value, ast.Constant) and value.value is False)
-    return any(_is_whole(*site) for site in false)
+    return any(_is_whole(*site) and not _is_left_out(*site, program) for site in false)
+
+
+@remembered
+def is_frozen(owner: Scope, program: Program) -> bool:
+    """Whether a module class freezes itself, or is made only by those that freeze themselves with all their parts."""
+    if freezes_itself(owner, program):
+        return True
+    constructor = program.names.method(owner, "__init__")
+    made = program.callers_of(constructor) if constructor is not None and constructor.parent is owner else None
+    holders = [scope.method_class if scope.function.own_name == "__init__" else None for _, scope in made or ()]
+    return bool(holders) and all(h is not None and h is not owner and freezes_itself(h, program) for h in holders)
 
 
 def _is_whole(holder: ast.expr, scope: Scope) -> bool:
@@ -123,10 +137,31 @@ def _is_whole(holder: ast.expr, scope: Scope) -> bool:
     if scope.is_self(holder):
         return True
     for loop in scope.facts.ancestors(holder):
-        match loop:
-            case ast.For(target=ast.Name(id=name), iter=ast.Call(func=ast.Attribute(value=owner, attr="parameters"))):
-                if isinstance(holder, ast.Name) and holder.id == name and scope.is_self(owner):
-                    return True
+        rounds = loop.generators if isinstance(loop, ast.ListComp | ast.GeneratorExp) else (loop,)
+        for each in rounds:
+            match each:
+                case ast.For(target=target, iter=items) | ast.comprehension(target=target, iter=items):
+                    if isinstance(target, ast.Name) and isinstance(holder, ast.Name) and holder.id == target.id:
+                        return _are_parameters(items, scope)
+    return False
+
+
+def _is_left_out(holder: ast.expr, scope: Scope, program: Program) -> bool:
+    """Whether the program passes this by in some object, where a test on an option stands around it."""
+    inside: ast.AST = holder
+    for up in scope.facts.ancestors(holder):
+        if isinstance(up, ast.If) and any(
+            bool(v) is (inside in up.orelse) for v in program.constants(up.test, scope) or ()
+        ):
+            return True
+        inside = up
+    return False
+
+
+def _are_parameters(items: ast.expr, scope: Scope) -> bool:
+    match items:
+        case ast.Call(func=ast.Attribute(value=owner, attr="parameters")):
+            return scope.is_self(owner)
     return False
 
 

@@ -133,12 +133,13 @@ class Calls:
             return self._sequence(*chain, given) if chain else Traits(gradient=self.layers.learns(made) or None)
         if name == SEQUENCE:
             return self._sequence(made.node, made.scope, given)
-        gradient = given.gradient if name in listed("modules", "without_parameters") else True
+        learns = name not in listed("modules", "without_parameters") and self.layers.learns(made)
+        gradient = True if learns else given.gradient
         found = Traits(tensor=True, floating=True, gradient=gradient)
         if name in ranks():
             return found.ranked(ranks()[name])
         if name == "torch.nn.Embedding":
-            return given._replace(tensor=True, floating=True, gradient=True).shifted(1, 1)
+            return given._replace(tensor=True, floating=True, gradient=learns).shifted(1, 1)
         if name in listed("modules", "same"):
             return given._replace(tensor=True, floating=True, gradient=gradient)
         return found._replace(tensor=None) if name in listed("modules", "tuples") else found

@@ -98,22 +98,21 @@ class _Body:
         self.owner = owner
         self.is_loop = isinstance(owner, Loop | ast.While)
         self.inside = set(body)
+        self.items = names_in(owner.target) if isinstance(owner, Loop) else set()
+        self.local = self.items | {
+            n.id for n in body if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store) and not self._continues(n)
+        }
         self.counters = {
             n.target.id for n in body
             if isinstance(n, ast.AugAssign) and isinstance(n.target, ast.Name) and isinstance(n.value, ast.Constant)
             and not self._is_made_here(n.target)
         }  # fmt: skip
-        self.items: set[str] = set()
         if isinstance(owner, Loop):
-            self.items = names_in(owner.target)
             index = index_name(owner.target, owner.iter)
             self.counters |= {index} if index else set()
         self.walked: set[str] = set()  # the lists of names in `for root, dirs, files in os.walk(...)`
         if isinstance(owner, Loop) and isinstance(owner.target, ast.Tuple) and len(owner.target.elts) == 3:
             self.walked = {n.id for n in owner.target.elts[1:] if isinstance(n, ast.Name)}
-        self.local = self.items | {
-            n.id for n in body if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store) and not self._continues(n)
-        }
 
     def _continues(self, target: ast.Name) -> bool:
         """`x += y` and `x = x + y` go on with the object of the round before."""
@@ -163,12 +162,13 @@ class _Body:
         return node.id in self.items or self._is_made_here(node)
 
     def _is_made_here(self, name: ast.Name) -> bool:
-        """Whether all that a name can stand for is bound in the body, and not before it."""
+        """Whether all that a name can stand for is made in the body, and not before it."""
         scope = self.facts.scope_of(name)
         owner = scope.binding_scope(name.id)
         if owner is None or owner.function is not scope.function:
             return owner is None
-        return all(b.node in self.inside for b in reaching(owner.bindings[name.id], name, owner, scope))
+        found = reaching(owner.bindings[name.id], name, owner, scope)
+        return all(b.node in self.inside and self.local.issuperset(n.id for n in other_names(b)) for b in found)
 
     def call(self, call: ast.Call) -> Iterator[Effect]:
         function = call.func
@@ -344,3 +344,10 @@ class _Body:
 
 def _mentions(node: ast.AST, names: Set[str]) -> bool:
     return any(isinstance(n, ast.Name) and n.id in names for n in ast.walk(node))
+
+
+def other_names(binding: Binding) -> list[ast.Name]:
+    """The names of what a binding gives one name more: `part = train if is_known(file) else test`."""
+    value = binding.value if binding.kind == "assign" and not binding.path else None
+    arms = (value.body, value.orelse) if isinstance(value, ast.IfExp) else (value,)
+    return [arm for arm in arms if isinstance(arm, ast.Name)]

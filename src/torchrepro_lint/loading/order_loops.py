@@ -15,7 +15,7 @@ from torchrepro_lint.dataflow.reaching_definitions import reads_of_binding
 from torchrepro_lint.dataflow.use import ANY, ESCAPED, STOP, Sink, Step, Steps, Use
 from torchrepro_lint.index import ModuleFacts, Scope
 from torchrepro_lint.loading.decisions import GIVEN, KEPT, NUMBERED, Decision, Shown, decided, saves, stored
-from torchrepro_lint.loading.loops import Effect, Loop, effects, index_name
+from torchrepro_lint.loading.loops import Effect, Loop, effects, index_name, other_names
 from torchrepro_lint.rng.draws import draw_of
 from torchrepro_lint.rng.seeded_before import may_seed
 
@@ -32,16 +32,29 @@ def comprehension(generator: ast.comprehension, use: Use[Shown], edges: Edges) -
     assert isinstance(owner, ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp)
     if any(_is_one(test, generator.target) for test in generator.ifs):
         return STOP
-    elements = [owner.key, owner.value] if isinstance(owner, ast.DictComp) else [owner.elt]
+    mapping, elements = _made_of_pairs(owner, facts)
     drawn = _drawn(edges.program, elements, facts)
     if drawn is not None or isinstance(owner, ast.SetComp):
         return (Sink(drawn),) if drawn is not None else STOP
-    if not isinstance(owner, ast.DictComp):
+    if mapping is None:
         return (use.become("sequence").at(owner),)
     index = index_name(generator.target, generator.iter)
     if index and index in names_in(*elements):
-        return STOP if only_compares(owner, use.at(owner).scope, edges.program) else decided(use, owner, NUMBERED)
-    return (use.become("mapping").at(owner),)
+        return STOP if only_compares(mapping, use.at(mapping).scope, edges.program) else decided(use, owner, NUMBERED)
+    return (use.become("mapping").at(mapping),)
+
+
+def _made_of_pairs(owner: ast.expr, facts: ModuleFacts) -> tuple[ast.expr | None, list[ast.expr]]:
+    """The dict that a comprehension makes, as `dict((word, number) for ...)` does; and what it holds."""
+    match owner, facts.parents[owner]:
+        case ast.DictComp(key=key, value=value), _:
+            return owner, [key, value]
+        case (
+            ast.GeneratorExp(elt=ast.Tuple(elts=[_, _] as pair)) | ast.ListComp(elt=ast.Tuple(elts=[_, _] as pair)),
+            ast.Call(func=ast.Name(id="dict"), args=[given]) as call,
+        ) if given is owner:
+            return call, pair
+    return None, [owner.elt] if isinstance(owner, ast.ListComp | ast.SetComp | ast.GeneratorExp) else []
 
 
 def _is_one(test: ast.expr, item: ast.expr) -> bool:
@@ -103,7 +116,10 @@ def _filled(effect: Effect, target: ast.expr, facts: ModuleFacts, edges: Edges) 
     """Something that the rounds fill in their order."""
     shown: Shown = "mapping" if effect.kind == "mapping" else "text" if _is_text(target, facts) else "sequence"
     path = (ANY,) if effect.kind == "lists" else ()
-    return stored(target, facts.statement(effect.node), Use(target, facts.scope_of(effect.node), shown, path), edges)
+    scope, statement = facts.scope_of(effect.node), facts.statement(effect.node)
+    bound = scope.bindings_of(target) if isinstance(target, ast.Name) and shown == "sequence" else ()
+    names = (target, *(name for binding in bound for name in other_names(binding)))
+    return (step for name in names for step in stored(name, statement, Use(name, scope, shown, path), edges))
 
 
 def _is_text(target: ast.expr, facts: ModuleFacts) -> bool:

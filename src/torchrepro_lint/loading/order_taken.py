@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Mapping
+from types import EllipsisType
 from typing import Any
 
 from torchrepro_lint import catalogue
@@ -21,6 +22,7 @@ from torchrepro_lint.loading.loops import keeps_step, names_a_file
 from torchrepro_lint.loading.order_loops import only_compares
 
 _COUNTING = frozenset({"range", "count"})
+_PARTS = "decides which items each part gets"
 _WRITTEN = "becomes the order in which the items are written"
 _WRAPPERS = frozenset({"iter", "list", "tuple", "sorted"})
 _TELLS = frozenset({"print", "debug", "info", "warning", "error", "critical", "exception"})
@@ -66,7 +68,11 @@ def indexed(parent: ast.Subscript, use: Use[Shown], edges: Edges, asked: ast.exp
         case ast.Slice(lower=None, upper=None, step=None):
             return (use.at(parent),)
         case ast.Slice():
-            return STOP if _is_only_told(parent, scope) else decided(use, parent, "decides which items each part gets")
+            return STOP if _is_only_told(parent, scope) else decided(use, parent, _PARTS)
+        case ast.Tuple(elts=[ast.Slice(lower=None, upper=None, step=None) | ast.Constant(value=EllipsisType()), *_]):
+            return (use.at(parent),)  # columns of all rows
+        case ast.Tuple(elts=[ast.Slice(), *_]):
+            return STOP if _is_only_told(parent, scope) else decided(use, parent, _PARTS)
         case ast.Constant(value=str()) | ast.Tuple():
             return STOP
         case index if _is_mask(_held(index, scope)):

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 from typing import Any, NamedTuple, TypeAlias
@@ -21,6 +21,7 @@ from torchrepro_lint.dataflow.domain import Domain, Of, Written
 from torchrepro_lint.dataflow.filling import Role, filling, is_made_empty
 from torchrepro_lint.elements import Certainty
 from torchrepro_lint.index import Binding, Scope, last_name
+from torchrepro_lint.project.declarations import constant
 
 HASH = "builtins.hash"
 _SAME_ITEMS = frozenset({"list", "tuple", "set", "frozenset", "sorted", "reversed", "iter", "filter",
@@ -46,12 +47,15 @@ class Evidence(IntEnum):
 
 class Text(NamedTuple):
     """Evidence that a value is text or a tuple with one in it, that iterating over it gives text, that a subscript
-    does, and that iterating over what a subscript gives does."""
+    does, and that iterating over what a subscript gives does. Of a pair, or of one of many pairs in a container, what
+    stands at each place, where it is known."""
 
     own: Evidence
     items: Evidence
     at: Evidence
     within: Evidence = Evidence.NONE
+    places: tuple[Evidence, ...] = ()
+    inside: tuple[Evidence, ...] = ()
 
 
 _TEXT = Text(Evidence.SURE, Evidence.SURE, Evidence.SURE, Evidence.SURE)
@@ -77,7 +81,18 @@ class Texts(Domain[Text]):
         return max(self.program.evaluate(node, scope, self).items, Evidence.NONE)
 
     def join(self, values: Sequence[Text]) -> Text:
-        return Text(*map(max, zip(*values, strict=True))) if values else _OTHER
+        if not values:
+            return _OTHER
+        if len(values) == 1:
+            return values[0]
+        return Text(
+            max(v.own for v in values),
+            max(v.items for v in values),
+            max(v.at for v in values),
+            max(v.within for v in values),
+            _places(v.places for v in values),
+            _places(v.inside for v in values),
+        )
 
     def constant(self, value: object, node: ast.expr, scope: Scope) -> Text:
         if value is None:
@@ -90,27 +105,32 @@ class Texts(Domain[Text]):
         words = {word.lower() for word in _WORD.findall(name)}
         if not words & set(_table()["words"]) or words & _NUMBERS:
             return found
-        return Text(*(max(e, Evidence.NAME) if e is not Evidence.OTHER else e for e in found))
+        raised = {Evidence.NONE: Evidence.NAME}
+        own, items, at = (raised.get(e, e) for e in (found.own, found.items, found.at))
+        return Text(own, items, at, raised.get(found.within, found.within), found.places, found.inside)
 
     def display(self, node: Written, scope: Scope, of: _Of) -> Text:
         if is_made_empty(node):
             return self._put(node, scope, of)
         match node:
             case ast.Tuple(elts=elts) | ast.List(elts=elts) | ast.Set(elts=elts):
-                found = [of(e, scope).items if isinstance(e, ast.Starred) else of(e, scope).own for e in elts]
+                texts = [of(e, scope) for e in elts]
+                found = [t.items if isinstance(e, ast.Starred) else t.own for t, e in zip(texts, elts, strict=True)]
                 items = min(found, default=Evidence.NONE)
                 own = max(found, default=Evidence.NONE) if isinstance(node, ast.Tuple) else Evidence.OTHER
-                return Text(own, items, items)
+                is_whole = not isinstance(node, ast.Set) and not any(isinstance(e, ast.Starred) for e in elts)
+                inside = _places(t.places for t in texts)
+                return Text(own, items, items, places=tuple(found) if is_whole else (), inside=inside)
             case ast.Dict(keys=keys, values=values):
                 known = [of(key, scope).own for key in keys if key is not None]
                 held = [of(value, scope).own for value in values]
-                return Text(Evidence.OTHER, *(min(found, default=Evidence.NONE) for found in (known, held)))
+                return Text(Evidence.OTHER, min(known, default=Evidence.NONE), min(held, default=Evidence.NONE))
             case ast.DictComp(key=key, value=value):
                 inner = scope.children.get(node, scope)
                 return Text(Evidence.OTHER, of(key, inner).own, of(value, inner).own)
             case ast.ListComp(elt=elt) | ast.SetComp(elt=elt) | ast.GeneratorExp(elt=elt):
-                items = of(elt, scope.children.get(node, scope)).own
-                return Text(Evidence.OTHER, items, items)
+                text = of(elt, scope.children.get(node, scope))
+                return Text(Evidence.OTHER, text.own, text.own, inside=text.places)
 
     def operator(self, node: ast.AST, scope: Scope, of: _Of) -> Text:
         match node:
@@ -119,9 +139,9 @@ class Texts(Domain[Text]):
             case ast.BinOp(left=left, op=ast.Mod() | ast.Div()):
                 return of(left, scope)
             case ast.BinOp(left=left, right=right):
-                return self.join([of(left, scope), of(right, scope)])
+                return self.join([of(left, scope), of(right, scope)])._replace(places=())
             case ast.AugAssign(value=value):
-                return of(value, scope)
+                return of(value, scope)._replace(places=())
             case ast.Compare() | ast.UnaryOp():
                 return _OTHER
         return _UNKNOWN
@@ -132,18 +152,27 @@ class Texts(Domain[Text]):
                 return _item(of(iterable, scope))
             case (place,), ast.Call(func=ast.Name(id="enumerate"), args=[items, *_]):
                 return _item(of(items, scope)) if place else _OTHER
+            case (1, place), ast.Call(func=ast.Name(id="enumerate"), args=[items, *_]):
+                return _place(_item(of(items, scope)), place)
             case (place,), ast.Call(func=ast.Attribute(value=mapping, attr="items")):
                 whole = _mapping(of(mapping, scope))
                 return _value(whole) if place else _item(whole)
+            case (place,), ast.expr() as iterable:
+                return _place(_item(of(iterable, scope)), place)
         return _UNKNOWN
 
     def item(self, container: ast.expr, key: ast.expr | None, scope: Scope, of: _Of) -> Text:
         whole = of(container, scope)
-        return whole if isinstance(key, ast.Slice) else _value(whole)
+        place = constant(key) if key is not None and whole.places else None
+        if isinstance(place, int):
+            return _place(whole, place)
+        return whole._replace(places=()) if isinstance(key, ast.Slice) else _value(whole)
 
     def unpacked(self, container: ast.expr, path: tuple[int, ...], scope: Scope, of: _Of) -> Text:
         """Nobody takes a text apart: what may also be one is something else where that is done."""
         whole = of(container, scope)
+        if len(path) == 1 and whole.places:
+            return _place(whole, path[0])
         return _UNKNOWN if whole.own is whole.within is Evidence.SURE else _value(whole)
 
     def parameter(self, binding: Binding, function: Scope, of: _Of) -> Text:
@@ -160,12 +189,17 @@ class Texts(Domain[Text]):
             return _OTHER
         if wraps in _SAME_ITEMS and call.args:
             whole = of(call.args[-1], scope)
-            return whole._replace(own=whole.items if wraps in _HASHABLE else Evidence.OTHER)
+            return whole._replace(own=whole.items if wraps in _HASHABLE else Evidence.OTHER, places=())
         if wraps == "zip" and call.args:
+            if isinstance(call.args[0], ast.Starred):
+                return _turned(of(call.args[0].value, scope))
             return _zipped([of(a, scope).items for a in call.args])
         if wraps == "map" and call.args:
             mapped = self.program.qualified(call.args[0], scope)
             return _holding(Evidence.SURE if mapped in _table()["functions"] else Evidence.NONE)
+        if name in _table()["rows"]:  # of a dict, what is missing is None
+            surely = not call.keywords and name not in _table()["missing"]
+            return _OTHER._replace(within=Evidence.SURE if surely else Evidence.NAME)
         if is_made_empty(call, callee):
             return self._put(call, scope, of)
         if method in ("keys", "values") and isinstance(call.func, ast.Attribute):
@@ -177,16 +211,20 @@ class Texts(Domain[Text]):
     def _put(self, made: ast.expr, scope: Scope, of: _Of) -> Text:
         """What is put into a container that is made empty: of some, one tells of the others."""
         found: dict[Role, list[Evidence]] = {role: [] for role in Role}
+        inside: list[tuple[Evidence, ...]] = []
         puts, is_complete = filling(made, scope, self.program)
         for put in puts:
             text = of(put.node, put.scope)
             found[put.role].append(text.items if put.many else text.own)
+            inside.append(text.inside if put.many else text.places)
             if put.role is Role.VALUE and text.own is Evidence.OTHER:
                 found[Role.WITHIN].append(text.items)
         if found[Role.WITHIN]:
             found[Role.VALUE].append(Evidence.OTHER)
         items, values, within = (_alike(evidence, is_complete) for evidence in found.values())
-        return Text(Evidence.OTHER, items, values if found[Role.VALUE] else items, within)
+        if found[Role.VALUE]:
+            return Text(Evidence.OTHER, items, values, within)
+        return Text(Evidence.OTHER, items, items, within, inside=_places(inside))
 
 
 def _declared(annotation: ast.expr) -> Text:
@@ -195,7 +233,8 @@ def _declared(annotation: ast.expr) -> Text:
         case ast.Subscript(value=holder, slice=of) if (name := last_name(holder)) in _HOLDERS:
             parts = of.elts if isinstance(of, ast.Tuple) and of.elts else [of]
             keys, values = _declared(parts[0]), _declared(parts[name in _MAPPINGS and len(parts) > 1])
-            return Text(Evidence.OTHER, *(min(e, Evidence.NAME) for e in (keys.own, values.own, values.items)))
+            own, at, within = (min(e, Evidence.NAME) for e in (keys.own, values.own, values.items))
+            return Text(Evidence.OTHER, own, at, within)
         case ast.Subscript(value=holder, slice=ast.Tuple(elts=parts)) if last_name(holder) in ("Tuple", "tuple"):
             found = [min(_declared(part).own, Evidence.NAME) for part in parts if not isinstance(part, ast.Constant)]
             every = min(found, default=Evidence.NONE)
@@ -225,25 +264,50 @@ def _mapping(found: Text) -> Text:
 
 def _item(whole: Text) -> Text:
     """An item, as a loop gives it."""
-    return _inside(whole.items, whole.within)
+    return _inside(whole.items, whole.within, whole.inside)
 
 
 def _value(whole: Text) -> Text:
     """An item, as a subscript gives it."""
-    return _inside(whole.at, whole.within)
+    return _inside(whole.at, whole.within, whole.inside)
 
 
-def _inside(own: Evidence, within: Evidence) -> Text:
+def _place(whole: Text, place: int) -> Text:
+    """What stands at one place of a pair; nobody takes a text apart, so what may be one tells nothing."""
+    if -len(whole.places) <= place < len(whole.places):
+        return _inside(whole.places[place], whole.within)
+    return _value(whole) if whole.own is Evidence.OTHER else _UNKNOWN
+
+
+def _turned(rows: Text) -> Text:
+    """`zip(*rows)`: what stands at one place of all of them, for each place."""
+    row = _item(rows)
+    if row.places:
+        return Text(Evidence.OTHER, max(row.places), max(row.places), Evidence.OTHER, row.places)
+    return _holding(row.items, row.items)
+
+
+def _places(found: Iterable[tuple[Evidence, ...]]) -> tuple[Evidence, ...]:
+    """What stands at each place, of many that have as many."""
+    known = [places for places in found if places]
+    if len({len(places) for places in known}) != 1:
+        return ()
+    return tuple(max(at) for at in zip(*known, strict=True))
+
+
+def _inside(own: Evidence, within: Evidence, places: tuple[Evidence, ...] = ()) -> Text:
     """An item of which this is known: that of a text is one, and so are its own; another may hold some."""
     items = within if own is Evidence.OTHER else own
-    return Text(own, items, items, items)
+    if places:
+        items = min(items, *places)
+    return Text(own, items, items, items, places)
 
 
 def _zipped(items: Sequence[Evidence]) -> Text:
     """Tuples of an item each: with a text in them if one of these is, surely orderable only if all are."""
     strongest = max(items)
     found = strongest if min(items) is strongest else min(strongest, Evidence.NAME)
-    return Text(Evidence.OTHER, found, Evidence.NONE)
+    return Text(Evidence.OTHER, found, Evidence.NONE, inside=tuple(items))
 
 
 def _holding(evidence: Evidence, within: Evidence = Evidence.NONE) -> Text:

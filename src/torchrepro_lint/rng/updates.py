@@ -54,10 +54,13 @@ def is_of_optim(maker: str | Scope) -> bool:
 
 def is_on_optimizer(call: ast.Call, scope: Scope, program: Program) -> bool:
     """Whether a method is an optimizer's."""
-    if not isinstance(call.func, ast.Attribute):
-        return False
-    made = program.makers(call.func.value, scope)
+    return isinstance(call.func, ast.Attribute) and is_optimizer(call.func.value, scope, program)
+
+
+def is_optimizer(held: ast.expr, scope: Scope, program: Program) -> bool:
+    """Whether something is an optimizer, by what makes it or by its name."""
+    made = program.makers(held, scope)
     if any(map(is_of_optim, made)):
         return not any("lr_scheduler" in str(maker) for maker in made)
-    name = last_name(call.func.value)
+    name = last_name(held)
     return program.by_name(_OPTIMIZER.search(name) is not None, "that something is an optimizer", scope, name)

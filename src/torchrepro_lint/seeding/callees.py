@@ -4,8 +4,10 @@ unpickled. No state, no order."""
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
+from pathlib import Path
 from typing import TypeAlias
 
 from torchrepro_lint import catalogue
@@ -15,6 +17,7 @@ from torchrepro_lint.dataflow.binding import is_super, keyword_value
 from torchrepro_lint.dataflow.frames import HANDS_ON, Frame
 from torchrepro_lint.index import Scope, last_name
 from torchrepro_lint.loading.worker_draws import worker_draws
+from torchrepro_lint.seeding.discarded import SEEDS_BY_NAME
 from torchrepro_lint.seeding.run_by import IMPORTS, SETS_DEFAULTS, Run, chosen, may_run
 
 MAX_OWNERS = 4
@@ -48,7 +51,8 @@ class Callees:
             if isinstance(method, Scope):  # a subclass may have its own
                 return (method,)
         found = self._program.runs(call, scope) or methods_of_unpickled(call, scope, self._program)
-        return found or self._method_of_instantiated(function, scope) or chosen(function, scope, self._program)
+        found = found or self._method_of_instantiated(function, scope) or chosen(function, scope, self._program)
+        return found or seeder_of_unknown(call, scope, self._program)
 
     def _method_of_instantiated(self, function: ast.expr, scope: Scope) -> tuple[Scope, ...]:
         """The method of an object that Hydra makes: `instantiate(cfg.engine).run()`."""
@@ -211,7 +215,7 @@ def _is_self(node: ast.expr, frame: Frame) -> bool:
     return isinstance(node, ast.Name) and node.id == frame.function.self_name
 
 
-# -- methods of a model that was pickled as a whole -------------------------------------------------------------------
+# -- methods of objects whose class is not told ---------------------------------------------------------------------
 def methods_of_unpickled(call: ast.Call, scope: Scope, program: Program) -> tuple[Scope, ...]:
     """The methods of the project's modules that a call on an unpickled object may run,
     `torch.load(path)["model"].infer(x)`: the file does not tell its class, but those with such a method do."""
@@ -221,13 +225,34 @@ def methods_of_unpickled(call: ast.Call, scope: Scope, program: Program) -> tupl
         return ()
     if not _is_unpickled(function.value, scope, program, set()):
         return ()
-    found: list[Scope] = []
-    for facts in program.loaded(sorted(defining)):
-        for owner in facts.scope.children.values():
-            method = program.names.method(owner, function.attr) if owner.kind == "class" else None
-            if method is not None and method.parent is owner:
-                found += [method] if any(b.startswith("torch.nn.") for b in program.external_bases(owner)) else []
+    found = [
+        method
+        for method in _methods_named(function.attr, defining, program)
+        if method.parent is not None and any(b.startswith("torch.nn.") for b in program.external_bases(method.parent))
+    ]
     return tuple(found) if len(found) <= MAX_METHODS else ()
+
+
+def seeder_of_unknown(call: ast.Call, scope: Scope, program: Program) -> tuple[Scope, ...]:
+    """The one method of the project that a call on an object of an unknown class may run, `args.seed_everything()`,
+    where its name says that it seeds: whether it does, and when, its code tells better."""
+    function = call.func
+    if not isinstance(function, ast.Attribute) or not re.search(SEEDS_BY_NAME, function.attr):
+        return ()
+    if program.qualified(function, scope) is not None:
+        return ()
+    defining = program.project.text.defining(function.attr)
+    found = _methods_named(function.attr, defining, program) if len(defining) <= MAX_FILES else []
+    return tuple(found) if len(found) == 1 else ()
+
+
+def _methods_named(name: str, defining: Sequence[Path], program: Program) -> list[Scope]:
+    """The methods of a name that classes of the project define themselves."""
+    owners = [
+        o for facts in program.loaded(sorted(defining)) for o in facts.scope.children.values() if o.kind == "class"
+    ]
+    methods = [(owner, program.names.method(owner, name)) for owner in owners]
+    return [method for owner, method in methods if method is not None and method.parent is owner]
 
 
 def _is_unpickled(node: ast.expr, scope: Scope, program: Program, seen: set[ast.Call]) -> bool:

@@ -16,6 +16,7 @@ from torchrepro_lint.dataflow.reached import reached
 from torchrepro_lint.index import ModuleFacts, Scope
 from torchrepro_lint.project.entries import Entry
 from torchrepro_lint.rng.draws import Draw, Seeder
+from torchrepro_lint.rng.updates import is_optimizer
 
 UNSEEDED, MAYBE, SEEDED = 0, 1, 2
 _TRAINERS = frozenset({"Trainer", "Seq2SeqTrainer"})  # whose `train` computes gradients out of sight
@@ -184,7 +185,10 @@ class Seeding:
         return any(self._is_by_library(call, scope) for call, scope in self.calls("train"))
 
     def _is_by_library(self, call: ast.Call, scope: Scope) -> bool:
-        """`trainer.train(...)` of a library's `SupervisedTrainer`, whose gradients are computed out of sight."""
+        """`trainer.train(...)` of a library's `SupervisedTrainer`, or of what it hands an optimizer to: the gradients
+        are computed out of sight."""
+        if any(is_optimizer(given, scope, self.program) for given in call.args) and not self.program.runs(call, scope):
+            return True
         held = call.func.value if isinstance(call.func, ast.Attribute) else None
         made = self.program.results(held, scope) if held is not None else []
         told = next((o.callee for o in made if isinstance(o.callee, str) and _is_trainer(o.callee)), "")
