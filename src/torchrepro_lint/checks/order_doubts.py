@@ -25,6 +25,7 @@ _LEAVES = re.compile(
     r"(?:write|save|dump|copy|move|rename|link|makedirs|mkdir|extract)|to_(?:csv|json|pickle|parquet|hdf|excel)$|^system$"
 )
 _DRAWN = ("a random draw picks", "a seeded shuffle gives", "a seeded split gives")
+_SEEDS = frozenset({"seed", "manual_seed", "seed_everything", "set_seed", "default_rng", "RandomState", "Random"})
 _USES = frozenset({"eval", "no_grad", "inference_mode"})  # a model, whatever is written then
 _SHOWS = frozenset({"print", "pprint", "display", "show", "imshow", "plot", "subplots", "figure"})
 
@@ -70,7 +71,11 @@ def _leaves_something(facts: ModuleFacts) -> bool:
 
 def _is_left_to_chance(facts: ModuleFacts, program: Program) -> bool:
     """Whether a program that trains nothing draws, and is not seeded: then what is drawn differs in any order."""
-    return training.trains_nothing(facts, program) and not any(s.met for s in seedings(facts, program))
+    found = seedings(facts, program)
+    if not found:  # a script without PyTorch
+        is_alone = not program.project.users([facts.source.path])
+        return is_alone and facts.calls.keys().isdisjoint(_SEEDS)
+    return training.trains_nothing(facts, program) and not any(s.met for s in found)
 
 
 def _is_called_by_nobody(function: Scope, program: Program) -> bool:
