@@ -365,6 +365,16 @@ UNCLEAR = {
     "tried out below a class": "import torch\n\n\nclass Net(torch.nn.Linear):\n    pass\n\n\n"
     "if __name__ == '__main__':\n    net, x = Net(4, 1), torch.randn(2, 4)\n    for _ in range(500):\n"
     "        net(x).sum().backward()\n",
+    "it seeds if its number is not 0": "import torch\n\nseed = 0\nif seed:\n    torch.manual_seed(seed)\n"
+    "torch.nn.Linear(4, 1)(d).sum().backward()\n",
+    "it seeds others with what torch has": "import random\nimport torch\n\nseed = torch.initial_seed()\n"
+    "random.seed(seed)\nother = seed % 2**32\nrandom.seed(other)\n"
+    "torch.nn.Linear(4, 1)(d * random.random()).sum().backward()\n",
+    "below the choice of what is imported": "import sys\nimport torch\n\nif __name__ == '__main__':\n"
+    "    torch.cuda.set_device(1)\n    if sys.argv[1:]:\n        from wide import data\n    else:\n"
+    "        from deep import data\n    torch.nn.Linear(4, 1)(data).sum().backward()\n    print('done')\n",
+    "a library launches it": "import torch\nfrom engines import launch\n\n\ndef main():\n"
+    "    torch.nn.Linear(4, 1)(d).sum().backward()\n\n\nif __name__ == '__main__':\n    launch(main, 2)\n",
     "nothing is trained": "import torch\n\nmodel = torch.load('m.pt')\ntorch.save(model(torch.randn(4)), 'x.pt')\n",
     "who seeds is warned": "import argparse\nimport random\nimport warnings\nimport torch\n\n"
     "parser = argparse.ArgumentParser()\nparser.add_argument('--seed', type=int, default=None)\n"

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from torchrepro_lint.checks import seed_calls, seed_families
 from torchrepro_lint.checks.draft import Fix
-from torchrepro_lint.checks.seed_doubts import is_for_something_else, warns
+from torchrepro_lint.checks.seed_doubts import is_for_something_else, is_of_torch, warns
 from torchrepro_lint.dataflow import Program
 from torchrepro_lint.dataflow.binding import keyword_value
 from torchrepro_lint.dataflow.conditions import conditions
@@ -121,6 +121,7 @@ def _copied_seed(program: Program, met: SeedMet) -> str | None:
     is_alone = isinstance(facts.parents.get(met.node), ast.Expr) and met.scope.kind in ("module", "function")
     is_number = not isinstance(seed, ast.Constant) or is_seed(seed)
     is_pure = not any(isinstance(n, ast.Call | ast.NamedExpr | ast.Await) for n in ast.walk(seed))
+    is_pure = is_pure and not is_of_torch(met)
     return facts.text(seed) if is_alone and is_number and is_pure else None
 
 

@@ -56,13 +56,16 @@ def _is_constant(statement: ast.stmt) -> bool:
 
 
 def divides_paragraph(facts: ModuleFacts, statement: ast.stmt) -> bool:
-    """Whether a line above a statement would stand between calls or assignments that belong together; methods, as those
+    """Whether a line above a statement would stand between calls or assignments that belong together, or below the
+    choice of what is imported; methods, as those
     of `os.environ`, what reads the options, and what tells how far the program is, belong to nothing."""
     body = getattr(facts.parents[statement], "body", [])
     above = body[body.index(statement) - 1] if statement in body[1:-1] else None
     match above:
         case ast.Expr(value=ast.Call(func=ast.Name(id=name))):
             return name != "print" and _continues(facts, above, statement)
+        case ast.If() if any(isinstance(n, ast.Import | ast.ImportFrom) for n in ast.walk(above)):
+            return _continues(facts, above, statement)
         case ast.Assign() | ast.AnnAssign():
             return not _gives_settings(above) and _continues(facts, above, statement)
     return False
