@@ -25,7 +25,16 @@ def top_of_paragraph(
         return statement
     top = _top(facts, body, statement, needed)
     above = body[body.index(top) - 1] if top in body[2:] else None
-    return above if above is not None and is_docstring(above) and _is_heading(above) else top
+    heads = above is not None and ((is_docstring(above) and _is_heading(above)) or _announces(above))
+    return above if above is not None and heads else top
+
+
+def _announces(statement: ast.stmt) -> bool:
+    """Whether a statement tells what the program does next: `print("==> Preparing data..")`."""
+    match statement:
+        case ast.Expr(value=ast.Call(func=ast.Name(id="print"), args=[ast.Constant(value=str(text))])):
+            return text.rstrip().endswith(("..", "…"))
+    return False
 
 
 def _is_heading(text: ast.stmt) -> bool:
