@@ -373,6 +373,15 @@ UNCLEAR = {
     "below the choice of what is imported": "import sys\nimport torch\n\nif __name__ == '__main__':\n"
     "    torch.cuda.set_device(1)\n    if sys.argv[1:]:\n        from wide import data\n    else:\n"
     "        from deep import data\n    torch.nn.Linear(4, 1)(data).sum().backward()\n    print('done')\n",
+    "a seed that is undone": "import random\nimport torch\n\nrandom.seed(3)\nrandom.seed()\n"
+    "torch.nn.Linear(4, 1)(d * random.random()).sum().backward()\n",
+    "no gradient is computed": "import torch\n\nmodel = torch.nn.Linear(4, 1)\n"
+    "optimizer = torch.optim.Adam(model.parameters())\nfor _ in range(9):\n    optimizer.zero_grad()\n"
+    "    optimizer.step()\n    print(optimizer.param_groups)\n",
+    "processes share its model": "import torch\nfrom torch import multiprocessing as mp\n\n\ndef work(model):\n"
+    "    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)\n    model(torch.rand(2, 4)).sum().backward()\n"
+    "    optimizer.step()\n\n\nif __name__ == '__main__':\n    model = torch.nn.Linear(4, 1)\n"
+    "    model.share_memory()\n    for _ in range(4):\n        mp.Process(target=work, args=(model,)).start()\n",
     "a library launches it": "import torch\nfrom engines import launch\n\n\ndef main():\n"
     "    torch.nn.Linear(4, 1)(d).sum().backward()\n\n\nif __name__ == '__main__':\n    launch(main, 2)\n",
     "nothing is trained": "import torch\n\nmodel = torch.load('m.pt')\ntorch.save(model(torch.randn(4)), 'x.pt')\n",
@@ -381,6 +390,19 @@ UNCLEAR = {
     "args = parser.parse_args()\nif args.seed is not None:\n    random.seed(args.seed)\n"
     "    torch.manual_seed(args.seed)\n    warnings.warn('slow')\ntorch.nn.Linear(4, 1)(d).sum().backward()\n",
 }
+
+
+def test_it_stands_above_what_is_told_of_the_work_below(tmp_path: Path) -> None:
+    text = "import torch\n\nbest = 0\n\nprint('==> Preparing data..')\n\nmodel = torch.nn.Linear(4, 1)\n"
+    text += "optimizer = torch.optim.SGD(model.parameters(), lr=0.1)\nfor d in torch.load('d.pt'):\n"
+    text += "    model(d).sum().backward()\n    optimizer.step()\n"
+    assert "best = 0\n\ntorch.manual_seed(0)\n\nprint(" in fixed(tmp_path, text)
+
+
+def test_it_is_written_by_the_name_that_the_file_uses(tmp_path: Path) -> None:
+    text = "import random, numpy\nimport numpy as np\nimport torch\n\nd = np.random.rand(4)\n"
+    text += "torch.nn.Linear(4, 1)(torch.tensor(d)).sum().backward()\n"
+    assert "np.random.seed(0)\n" in fixed(tmp_path, text).replace("numpy.random", "")
 
 
 @pytest.mark.parametrize("text", UNCLEAR.values(), ids=UNCLEAR)

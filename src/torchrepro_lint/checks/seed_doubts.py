@@ -22,6 +22,7 @@ from torchrepro_lint.rng.predicates import about_seed
 from torchrepro_lint.rng.usual_seed import has_own_seed, is_configured, is_turned_off, reads_configured
 from torchrepro_lint.seeding import cells
 from torchrepro_lint.seeding.discarded import is_besides, tells_runs_apart
+from torchrepro_lint.seeding.processes import starts_processes
 from torchrepro_lint.seeding.seeding import Seeding, SeedMet
 from torchrepro_lint.syntax import (
     above_heading,
@@ -53,6 +54,7 @@ def is_unclear(
         or _has_no_number(seeding)
         or ("torch" in families and any(map(is_of_torch, seeding.met)))
         or _has_seeder(facts, program)
+        or (process is None and any(seeding.calls("share_memory")) and starts_processes(seeding, program))
         or lies_with_tests(seeding.entry.facts)
         or is_turned_off({seeding.entry.facts.source.path}, program)
         or _is_headed(place)

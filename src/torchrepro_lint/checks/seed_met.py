@@ -57,7 +57,7 @@ def beside(program: Program, seeding: Seeding, found: Unseeded) -> Fix | None:
         if is_sure and is_near and not seed_calls.is_for_own_draws(program, seeding, found, function):
             edits = seeds_below(program, met, seed_families.families_of(program, seeding, found, None))
             if edits and times(program, met.scope) != "often":
-                is_doubtful = is_for_something_else(met, program) or _is_renamed(edits)
+                is_doubtful = is_for_something_else(met, program) or _is_renamed(edits) or _is_undone(met, seeding)
                 return Fix(edits, is_doubtful or _is_seeded_again(met, seeding, found, first))
     return None
 
@@ -94,6 +94,16 @@ def _is_seeded_again(met: SeedMet, seeding: Seeding, found: Unseeded, first: int
     return any(
         m.scope is not met.scope and met.number < m.number < first and seed_calls.leads(m.scope.function, found)
         for m in seeding.met
+    )
+
+
+def _is_undone(met: SeedMet, seeding: Seeding) -> bool:
+    """Whether the generator is given a new seed below: `np.random.seed(1)`, `np.random.seed()`."""
+    function = ast.unparse(met.node.func)
+    return any(
+        scope is met.scope and call.lineno > met.node.lineno and not (call.args or call.keywords)
+        for call, scope in seeding.calls(last_name(met.node.func))
+        if ast.unparse(call.func) == function
     )
 
 
