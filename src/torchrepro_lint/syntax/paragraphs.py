@@ -148,8 +148,9 @@ def _is_plain(statement: ast.stmt) -> bool:
 
 
 def _reads(statement: ast.stmt) -> bool:
-    """Whether a statement calls more than constructors of classes: it may be what reads the options."""
-    return any(not last_name(call.func)[:1].isupper() for call in calls_in(statement))
+    """Whether a statement calls more than constructors, or `print`: it may be what reads options."""
+    names = (last_name(call.func) for call in calls_in(statement))
+    return any(not name[:1].isupper() and name != "print" for name in names)
 
 
 def _begins_paragraph(facts: ModuleFacts, statement: ast.stmt) -> bool:
