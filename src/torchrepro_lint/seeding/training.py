@@ -54,7 +54,8 @@ def _is_tried_once(seeding: Seeding, program: Program) -> bool:
     that it makes up, or the guard of a file with classes that does it any number of times."""
     facts, trains = seeding.entry.facts, seeding.trains_repeatedly or may_train(seeding, program)
     if facts.source.cells:
-        return not (trains and seeding.updates)
+        is_in_sight = "backward" in facts.calls and not seeding.trains_repeatedly
+        return is_in_sight or not (trains and seeding.updates)
     if not trains:
         is_named = roles.is_no_training(facts.source.rel)
         return seeding.is_made_up or seeding.is_shown or _tries_layers(seeding) or is_named
