@@ -385,6 +385,9 @@ UNCLEAR = {
     "    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)\n    model(torch.rand(2, 4)).sum().backward()\n"
     "    optimizer.step()\n\n\nif __name__ == '__main__':\n    model = torch.nn.Linear(4, 1)\n"
     "    model.share_memory()\n    for _ in range(4):\n        mp.Process(target=work, args=(model,)).start()\n",
+    "among lines with a test between them": "import torch\nfrom data import Loader\n\nif __name__ == '__main__':\n"
+    "    torch.cuda.set_device(1)\n    loader = Loader('d')\n    if len(loader) > 9:\n        print('long')\n"
+    "    x = loader.next() + torch.rand(4)\n    torch.nn.Linear(4, 1)(x).sum().backward()\n    print('done')\n",
     "a library launches it": "import torch\nfrom engines import launch\n\n\ndef main():\n"
     "    torch.nn.Linear(4, 1)(d).sum().backward()\n\n\nif __name__ == '__main__':\n    launch(main, 2)\n",
     "nothing is trained": "import torch\n\nmodel = torch.load('m.pt')\ntorch.save(model(torch.randn(4)), 'x.pt')\n",
