@@ -41,6 +41,15 @@ SAFE = {
         "while True:\n    a = DataLoader(d, shuffle=True, generator=generator)\n"
         "    real_loader = DataLoader(e, shuffle=True, generator=real_generator)\n",
     ),
+    "two of one name in a loop": (
+        "TRP201",
+        HEAD + "a = DataLoader(c, shuffle=True)\nwhile True:\n    b = DataLoader(d, shuffle=True)\n"
+        "    b = DataLoader(e, shuffle=True)\n",
+        HEAD + "a = DataLoader(c, shuffle=True, generator=torch.Generator().manual_seed(0))\n"
+        "b_generator = torch.Generator().manual_seed(1)\ngenerator_3 = torch.Generator().manual_seed(2)\n"
+        "while True:\n    b = DataLoader(d, shuffle=True, generator=b_generator)\n"
+        "    b = DataLoader(e, shuffle=True, generator=generator_3)\n",
+    ),
     "above the comment of a loop": (
         "TRP201",
         HEAD + "n = 2\n\n# the training\nwhile True:\n    DataLoader(d, shuffle=True)\n",
@@ -680,6 +689,18 @@ def test_an_evaluation_would_better_not_shuffle(name: str, is_safe: bool, tmp_pa
     assert "generator=" in fixed(tmp_path, "TRP201", text, unsafe=True)
 
 
+def test_a_loader_that_is_made_where_no_gradients_are_kept_evaluates(tmp_path: Path) -> None:
+    text = HEAD + "with torch.inference_mode():\n    seen = DataLoader(d, shuffle=True)\n    for x in seen:\n"
+    text += "        y += model(x)\nfor x in d:\n    model(x).backward()\n"
+    assert fixed(tmp_path, "TRP201", text) == text
+
+
+def test_who_has_sacred_seed_each_run_gets_no_number_beside_that(tmp_path: Path) -> None:
+    text = HEAD + "from sacred import Experiment\n\nex = Experiment()\n\n\n@ex.automain\ndef run(seed=3):\n"
+    text += "    for x in DataLoader(d, shuffle=True):\n        model(x).backward()\n"
+    assert fixed(tmp_path, "TRP201", text.replace("seed=3", "")) == text.replace("seed=3", "")
+
+
 TRAINED = (
     HEAD
     + """\
@@ -846,6 +867,11 @@ WHOSE_ORDER = {
     ),
     "what is drawn": (DATA + "import random\nrandom.seed(1)\nname = random.choice(os.listdir('a'))\nuse(name)\n", True),
     "what is drawn by chance": (DATA + "import random\nname = random.choice(os.listdir('a'))\nuse(name)\n", False),
+    "what is split by chance": (
+        "import os\nimport random\nnames = os.listdir('a')\nchosen = random.sample(range(9), 3)\n"
+        "open('b', 'w').write([names[i] for i in chosen])\n",
+        False,
+    ),
     "what is printed": ("import os\nnames = os.listdir('a')\nfor i in range(9):\n    print(names[i], i)\n", False),
     "what is written": ("import os\nnames = os.listdir('a')[:9]\nopen('b', 'w').write(names)\n", True),
 }

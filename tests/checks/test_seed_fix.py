@@ -365,12 +365,56 @@ UNCLEAR = {
     "tried out below a class": "import torch\n\n\nclass Net(torch.nn.Linear):\n    pass\n\n\n"
     "if __name__ == '__main__':\n    net, x = Net(4, 1), torch.randn(2, 4)\n    for _ in range(500):\n"
     "        net(x).sum().backward()\n",
+    "it seeds if its number is not 0": "import torch\n\nseed = 0\nif seed:\n    torch.manual_seed(seed)\n"
+    "torch.nn.Linear(4, 1)(d).sum().backward()\n",
+    "it seeds others with what torch has": "import random\nimport torch\n\nseed = torch.initial_seed()\n"
+    "random.seed(seed)\nother = seed % 2**32\nrandom.seed(other)\n"
+    "torch.nn.Linear(4, 1)(d * random.random()).sum().backward()\n",
+    "below the choice of what is imported": "import sys\nimport torch\n\nif __name__ == '__main__':\n"
+    "    torch.cuda.set_device(1)\n    if sys.argv[1:]:\n        from wide import data\n    else:\n"
+    "        from deep import data\n    torch.nn.Linear(4, 1)(data).sum().backward()\n    print('done')\n",
+    "its method has the name of a function that trains": "import torch\n\n\ndef train(model, d):\n"
+    "    model(d).sum().backward()\n\n\nmodel = torch.nn.Linear(4, 1)\nmodel.load_state_dict(torch.load('m'))\n"
+    "model.train(False)\ntorch.save(model(torch.rand(4)), 'y')\n",
+    "a seed that is undone": "import random\nimport torch\n\nrandom.seed(3)\nrandom.seed()\n"
+    "torch.nn.Linear(4, 1)(d * random.random()).sum().backward()\n",
+    "no gradient is computed": "import torch\n\nmodel = torch.nn.Linear(4, 1)\n"
+    "optimizer = torch.optim.Adam(model.parameters())\nfor _ in range(9):\n    optimizer.zero_grad()\n"
+    "    optimizer.step()\n    print(optimizer.param_groups)\n",
+    "processes share its model": "import torch\nfrom torch import multiprocessing as mp\n\n\ndef work(model):\n"
+    "    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)\n    model(torch.rand(2, 4)).sum().backward()\n"
+    "    optimizer.step()\n\n\nif __name__ == '__main__':\n    model = torch.nn.Linear(4, 1)\n"
+    "    model.share_memory()\n    for _ in range(4):\n        mp.Process(target=work, args=(model,)).start()\n",
+    "among lines with a test between them": "import torch\nfrom data import Loader\n\nif __name__ == '__main__':\n"
+    "    torch.cuda.set_device(1)\n    loader = Loader('d')\n    if len(loader) > 9:\n        print('long')\n"
+    "    x = loader.next() + torch.rand(4)\n    torch.nn.Linear(4, 1)(x).sum().backward()\n    print('done')\n",
+    "a library launches it": "import torch\nfrom engines import launch\n\n\ndef main():\n"
+    "    torch.nn.Linear(4, 1)(d).sum().backward()\n\n\nif __name__ == '__main__':\n    launch(main, 2)\n",
     "nothing is trained": "import torch\n\nmodel = torch.load('m.pt')\ntorch.save(model(torch.randn(4)), 'x.pt')\n",
     "who seeds is warned": "import argparse\nimport random\nimport warnings\nimport torch\n\n"
     "parser = argparse.ArgumentParser()\nparser.add_argument('--seed', type=int, default=None)\n"
     "args = parser.parse_args()\nif args.seed is not None:\n    random.seed(args.seed)\n"
     "    torch.manual_seed(args.seed)\n    warnings.warn('slow')\ntorch.nn.Linear(4, 1)(d).sum().backward()\n",
 }
+
+
+def test_parameters_that_ranks_have_parts_of_are_not_seeded_by_rank(tmp_path: Path) -> None:
+    imports = "from torch.distributed.fsdp import fully_shard\n"
+    text = UNSEEN.format(imports=imports, draw="torch.rand(4)", model="fully_shard(torch.nn.Linear(4, 4))")
+    assert fixes(tmp_path, text) == [False]
+
+
+def test_it_stands_above_what_is_told_of_the_work_below(tmp_path: Path) -> None:
+    text = "import torch\n\nbest = 0\n\nprint('==> Preparing data..')\n\nmodel = torch.nn.Linear(4, 1)\n"
+    text += "optimizer = torch.optim.SGD(model.parameters(), lr=0.1)\nfor d in torch.load('d.pt'):\n"
+    text += "    model(d).sum().backward()\n    optimizer.step()\n"
+    assert "best = 0\n\ntorch.manual_seed(0)\n\nprint(" in fixed(tmp_path, text)
+
+
+def test_it_is_written_by_the_name_that_the_file_uses(tmp_path: Path) -> None:
+    text = "import random, numpy\nimport numpy as np\nimport torch\n\nd = np.random.rand(4)\n"
+    text += "torch.nn.Linear(4, 1)(torch.tensor(d)).sum().backward()\n"
+    assert "np.random.seed(0)\n" in fixed(tmp_path, text).replace("numpy.random", "")
 
 
 @pytest.mark.parametrize("text", UNCLEAR.values(), ids=UNCLEAR)
@@ -417,6 +461,24 @@ def test_the_seeds_of_a_notebook_stand_where_its_training_begins(
     again = book.read_text()
     fix(asked, unsafe=False, write=True)
     assert book.read_text() == again
+
+
+def test_a_notebook_that_takes_a_step_to_see_that_it_works_is_for_a_person(tmp_path: Path) -> None:
+    book = "from layers import Wide\n\nmodel = Wide()\noptimizer = torch.optim.SGD(model.parameters(), lr=0.1)\n"
+    lines = [
+        "import torch\n",
+        *book.splitlines(keepends=True),
+        "model(torch.rand(4)).sum().backward()\n",
+        "optimizer.step()",
+    ]
+    cell = {"cell_type": "code", "metadata": {}, "outputs": [], "execution_count": None, "source": lines}
+    (tmp_path / "pyproject.toml").write_text("")
+    (tmp_path / "layers.py").write_text("import torch\n\n\nclass Wide(torch.nn.Linear):\n    pass\n")
+    text = json.dumps({"cells": [cell], "metadata": {}, "nbformat": 4, "nbformat_minor": 5})
+    (tmp_path / "try.ipynb").write_text(text)
+    asked = Request((tmp_path,), SettingsResolver(cards.codes(), isolated=True, overrides={"select": ["TRP101"]}))
+    fix(asked, unsafe=False, write=True)
+    assert (tmp_path / "try.ipynb").read_text() == text
 
 
 def test_a_module_is_called_by_another_name_where_a_star_import_has_its_own(tmp_path: Path) -> None:

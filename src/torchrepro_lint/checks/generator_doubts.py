@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from torchrepro_lint import catalogue
 from torchrepro_lint.checks.seed_edit import seed_fix
 from torchrepro_lint.dataflow import Call, Program, remembered
 from torchrepro_lint.dataflow.binding import named_parameters
@@ -173,7 +174,9 @@ def _has_own_seed(facts: ModuleFacts, program: Program) -> bool:
     files = files_of_programs(facts, program.project)
     if has_own_seed(files, program) or is_turned_off(files, program):
         return True
-    return reads_configured(program.loaded(sorted({facts.source.path, *files})), program)
+    loaded = list(program.loaded(sorted({facts.source.path, *files})))
+    seeding = catalogue.table("callables")["seeds_each_run"]["packages"]
+    return any(not f.packages.isdisjoint(seeding) for f in loaded) or reads_configured(loaded, program)
 
 
 @remembered

@@ -25,6 +25,8 @@ _LEAVES = re.compile(
     r"(?:write|save|dump|copy|move|rename|link|makedirs|mkdir|extract)|to_(?:csv|json|pickle|parquet|hdf|excel)$|^system$"
 )
 _DRAWN = ("a random draw picks", "a seeded shuffle gives", "a seeded split gives")
+_SEEDS = frozenset({"seed", "manual_seed", "seed_everything", "set_seed", "default_rng", "RandomState", "Random"})
+_MIXES = frozenset({"shuffle", "permutation", "sample", "choice", "choices", "randint", "randrange"})
 _USES = frozenset({"eval", "no_grad", "inference_mode"})  # a model, whatever is written then
 _SHOWS = frozenset({"print", "pprint", "display", "show", "imshow", "plot", "subplots", "figure"})
 
@@ -39,6 +41,7 @@ def is_unclear(listing: Listing, decision: Decision, program: Program) -> bool:
         or _is_for_evaluation(facts, program)
         or _only_shows(facts, program)
         or (decision.why.endswith(_DRAWN) and _is_left_to_chance(facts, program))
+        or _draws_without_torch(facts, program)
         or _is_called_by_nobody(listing.scope.function, program)
         or (listing.items == "walk" and _is_bottom_up(listing.node))
     )
@@ -70,7 +73,18 @@ def _leaves_something(facts: ModuleFacts) -> bool:
 
 def _is_left_to_chance(facts: ModuleFacts, program: Program) -> bool:
     """Whether a program that trains nothing draws, and is not seeded: then what is drawn differs in any order."""
-    return training.trains_nothing(facts, program) and not any(s.met for s in seedings(facts, program))
+    found = seedings(facts, program)
+    return training.trains_nothing(facts, program) and not any(s.met for s in found)
+
+
+def _draws_without_torch(facts: ModuleFacts, program: Program) -> bool:
+    """The same of a script without PyTorch: whatever else the order decides there, its draws differ."""
+    is_alone = "torch" not in facts.packages and not program.project.users([facts.source.path])
+    if not is_alone or any(s.met or s.trains for s in seedings(facts, program)):
+        return False
+    imported = {b.target.partition(".")[0] for b in facts.imports}
+    draws = not _MIXES.isdisjoint(facts.calls) and not {"random", "numpy"}.isdisjoint(imported)
+    return draws and facts.calls.keys().isdisjoint(_SEEDS)
 
 
 def _is_called_by_nobody(function: Scope, program: Program) -> bool:

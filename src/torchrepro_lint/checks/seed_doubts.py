@@ -22,6 +22,7 @@ from torchrepro_lint.rng.predicates import about_seed
 from torchrepro_lint.rng.usual_seed import has_own_seed, is_configured, is_turned_off, reads_configured
 from torchrepro_lint.seeding import cells
 from torchrepro_lint.seeding.discarded import is_besides, tells_runs_apart
+from torchrepro_lint.seeding.processes import starts_processes
 from torchrepro_lint.seeding.seeding import Seeding, SeedMet
 from torchrepro_lint.syntax import (
     above_heading,
@@ -51,7 +52,9 @@ def is_unclear(
         or _draws_options(seeding, families, program)
         or _repeats_names(seeding, families, place, program)
         or _has_no_number(seeding)
+        or ("torch" in families and any(map(is_of_torch, seeding.met)))
         or _has_seeder(facts, program)
+        or (process is None and any(seeding.calls("share_memory")) and starts_processes(seeding, program))
         or lies_with_tests(seeding.entry.facts)
         or is_turned_off({seeding.entry.facts.source.path}, program)
         or _is_headed(place)
@@ -118,10 +121,25 @@ def _repeats_names(seeding: Seeding, families: Collection[str], place: Place, pr
 
 
 def _has_no_number(seeding: Seeding) -> bool:
-    """Whether the program would seed if one of its names held a number: `seed = None`, `if seed is not None:`."""
-    given = ((a, scope) for call, scope in seeding.calls(*_SEEDS) for a in call.args[:1] if isinstance(a, ast.Name))
-    made = (b.value for name, scope in given for b in scope.bindings_of(name) if b.kind == "assign")
-    return any(isinstance(value, ast.Constant) and value.value is None for value in made)
+    """Whether the program would seed if one of its names held a number: `seed = None`, `if seed is not None:`; or any
+    but 0: `seed = 0`, `if seed:`."""
+    for call, scope in seeding.calls(*_SEEDS):
+        for name in (a for a in call.args[:1] if isinstance(a, ast.Name)):
+            made = [getattr(b.value, "value", b) for b in scope.bindings_of(name) if b.kind == "assign"]
+            if None in made or (0 in made and _is_asked_for_truth(name, scope)):
+                return True
+    return False
+
+
+def _is_asked_for_truth(name: ast.Name, scope: Scope) -> bool:
+    """Whether code runs only if the value of a name is true, as 0 is not."""
+    return any(c.holds and ast.unparse(c.test) == name.id for c in conditions(name, scope))
+
+
+def is_of_torch(met: SeedMet) -> bool:
+    """Whether a function seeds with what torch was seeded with: where nothing did, that is new on every run."""
+    asking = (scope.function for _, scope in met.scope.facts.calls.get("initial_seed", ()))
+    return met.scope.function in asking
 
 
 def _has_seeder(facts: ModuleFacts, program: Program) -> bool:

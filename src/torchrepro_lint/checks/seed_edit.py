@@ -27,7 +27,7 @@ from torchrepro_lint.index import Scope
 from torchrepro_lint.model import Edit
 from torchrepro_lint.rng.usual_seed import usual_seed
 from torchrepro_lint.seeding import cells
-from torchrepro_lint.seeding.processes import RankSeed, in_pool, rank_seed, starts_processes
+from torchrepro_lint.seeding.processes import RankSeed, in_launched, in_pool, rank_seed, starts_processes
 from torchrepro_lint.seeding.seeding import Seeding
 from torchrepro_lint.seeding.setting_up import Beginning, beginnings
 from torchrepro_lint.seeding.unseeded import Unseeded
@@ -56,6 +56,7 @@ def seed_fix(program: Program, seeding: Seeding, found: Unseeded) -> Fix | None:
     if len(known) < len(fixes) or not known:
         return None
     may_be_elsewhere = not found.draws and starts_processes(seeding, program)
+    may_be_elsewhere = may_be_elsewhere or any(in_launched(witness, program) for witness in found.draws.values())
     edits = tuple(dict.fromkeys(e for fix in known for e in made(fix.edits)))
     return Fix(edits, may_be_elsewhere or any(fix.unsafe for fix in known))
 

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from torchrepro_lint.checks import seed_calls, seed_families
 from torchrepro_lint.checks.draft import Fix
-from torchrepro_lint.checks.seed_doubts import is_for_something_else, warns
+from torchrepro_lint.checks.seed_doubts import is_for_something_else, is_of_torch, warns
 from torchrepro_lint.dataflow import Program
 from torchrepro_lint.dataflow.binding import keyword_value
 from torchrepro_lint.dataflow.conditions import conditions
@@ -57,7 +57,7 @@ def beside(program: Program, seeding: Seeding, found: Unseeded) -> Fix | None:
         if is_sure and is_near and not seed_calls.is_for_own_draws(program, seeding, found, function):
             edits = seeds_below(program, met, seed_families.families_of(program, seeding, found, None))
             if edits and times(program, met.scope) != "often":
-                is_doubtful = is_for_something_else(met, program) or _is_renamed(edits)
+                is_doubtful = is_for_something_else(met, program) or _is_renamed(edits) or _is_undone(met, seeding)
                 return Fix(edits, is_doubtful or _is_seeded_again(met, seeding, found, first))
     return None
 
@@ -97,6 +97,16 @@ def _is_seeded_again(met: SeedMet, seeding: Seeding, found: Unseeded, first: int
     )
 
 
+def _is_undone(met: SeedMet, seeding: Seeding) -> bool:
+    """Whether the generator is given a new seed below: `np.random.seed(1)`, `np.random.seed()`."""
+    function = ast.unparse(met.node.func)
+    return any(
+        scope is met.scope and call.lineno > met.node.lineno and not (call.args or call.keywords)
+        for call, scope in seeding.calls(last_name(met.node.func))
+        if ast.unparse(call.func) == function
+    )
+
+
 def _is_renamed(edits: Sequence[Edit]) -> bool:
     """Whether a module is imported by another name, as its own has another use."""
     return any(" as _" in edit.text for edit in edits)
@@ -121,6 +131,7 @@ def _copied_seed(program: Program, met: SeedMet) -> str | None:
     is_alone = isinstance(facts.parents.get(met.node), ast.Expr) and met.scope.kind in ("module", "function")
     is_number = not isinstance(seed, ast.Constant) or is_seed(seed)
     is_pure = not any(isinstance(n, ast.Call | ast.NamedExpr | ast.Await) for n in ast.walk(seed))
+    is_pure = is_pure and not is_of_torch(met)
     return facts.text(seed) if is_alone and is_number and is_pure else None
 
 

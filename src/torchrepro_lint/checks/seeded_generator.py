@@ -103,7 +103,10 @@ def _free_name(call: Call) -> str:
     function, number = call.scope.function, same_order.number_beside(call)
     inside, outside = _names_in(function, call.program), function.facts.scope.bindings
     held = _KIND.sub("", _target(call)) or "loader"
-    names = [f"{held}_generator", f"generator_{number + 1}"] if number else ["generator", "loader_generator"]
+    numbered_one = f"generator_{number + 1}"
+    names = [f"{held}_generator", numbered_one] if number else ["generator", "loader_generator"]
+    if number and any(_target(other) == _target(call) for other in same_order.drawn_before(call)):
+        names = [numbered_one]  # another one of the same function may get the name
     return next(n for n in (*names, "data_generator", "seeded_generator_") if n not in inside and n not in outside)
 
 

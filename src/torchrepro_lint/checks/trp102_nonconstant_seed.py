@@ -20,7 +20,7 @@ from torchrepro_lint.checks.nonconstant_seed_fix import (
 )
 from torchrepro_lint.dataflow import Call, Module, Program, Site, remembered
 from torchrepro_lint.dataflow.binding import keyword_value
-from torchrepro_lint.dataflow.conditions import conditions
+from torchrepro_lint.dataflow.conditions import are_exclusive, conditions
 from torchrepro_lint.dataflow.execution_count import runs_often, runs_once
 from torchrepro_lint.dataflow.reachability import cleans_up, reached_by_default
 from torchrepro_lint.index import ModuleFacts, Scope
@@ -92,9 +92,28 @@ def _chosen(value: ast.expr, source: Source, seedings: list[Seeding], program: P
         and (
             _is_per_process(source, program)
             or _stands_in(value, source, program)
+            or any(_undoes(s.call, s.scope, program) for s in seedings)
             or _goes_on(source)
             or not all(runs_once(program, *p) for p in places)
         ),
+    )
+
+
+def _undoes(call: ast.Call, scope: Scope, program: Program) -> bool:
+    """Whether the same function has seeded the generator above, with another seed, for what it drew itself: with a
+    constant in its place, what comes after would draw that again."""
+    receiver = ast.unparse(call.func).rpartition(".")[0]
+    made = (site for name in ("seed", "manual_seed") for site in scope.facts.calls.get(name, ()))
+    above = (
+        (other, where)
+        for other, where in made
+        if where.function is scope.function and other.lineno < call.lineno and (other.args or other.keywords)
+    )
+    return any(
+        ast.unparse(other.func).rpartition(".")[0] == receiver
+        and not are_exclusive((other, where), (call, scope))
+        and not Entropy(program).sources((*other.args, *(k.value for k in other.keywords))[0], where)
+        for other, where in above
     )
 
 
@@ -172,6 +191,7 @@ def _without_seed(module: Module, program: Program) -> Iterator[Draft]:
             edits = ()  # whatever it plays or chooses, it trains nothing
         in_worker = is_worker_init(call.scope, program)
         unsafe = not (in_worker or runs_once(program, call.node, call.scope))
+        unsafe = unsafe or _undoes(call.node, call.scope, program)
         often = not in_worker and runs_often(program, call.node, call.scope)
         edits = (*edits, *imports) if edits and not often else ()
         draft = Draft(call.node, {"call": call.written}, "none", edits=edits, unsafe=unsafe)
@@ -247,5 +267,5 @@ def _reseed(call: Call, row: Mapping[str, Any] | None, program: Program) -> Draf
             instead = import_name(call.facts, row["instead"], call.scope, call.node)
         seed, more = seed_or_workers(program, call.scope, call.node)
         edits = (replace(call.facts, call.node, f"{instead.text}({seed})"), *instead.edits, *more)
-    unsafe = not (in_worker or runs_once(program, call.node, call.scope))
+    unsafe = not (in_worker or runs_once(program, call.node, call.scope)) or _undoes(call.node, call.scope, program)
     return Draft(call.node, {"call": call.written}, "reseed", edits=edits, unsafe=unsafe)

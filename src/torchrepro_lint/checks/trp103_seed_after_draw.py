@@ -85,8 +85,10 @@ def _own_seed(late: Late, program: Program) -> Fix:
     if runs_often(program, draw.node, draw.scope):
         return Fix()  # it would draw the same each time
     call = Call(draw.node, draw.scope, "", program)
-    edits = passing(call, draw.seed, seed_text(draw.scope, draw.node, program))
-    return Fix(edits, unsafe=not runs_once(program, draw.node, draw.scope))
+    seed = seed_text(draw.scope, draw.node, program)
+    is_given = not {"parse_args_into_dataclasses", "parse_args_and_config"}.isdisjoint(draw.scope.facts.calls)
+    is_unclear = seed.isdecimal() and is_given  # `training_args.seed`, of which no name is known here
+    return Fix(passing(call, draw.seed, seed), unsafe=is_unclear or not runs_once(program, draw.node, draw.scope))
 
 
 def _seed_written(seeding: Seeding, late: Late) -> str:

@@ -84,8 +84,19 @@ def _seeded(call: Call, found: environments.Unseeded, beside: int, program: Prog
         assert isinstance(found.sampled.node, ast.Attribute)
         seeds.append(f"{name}.{found.sampled.node.attr}.seed({seed})")
     is_clear = is_known and runs_once(program, call.node, call.scope) and not has_ranks(call.facts, program)
+    is_clear = is_clear and not _is_left_unseeded(call, name)
     unsafe = not is_clear or (given is None and is_seed_unclear(call, seed, program))
     return Fix((insert_after(call.facts, statement, *seeds),), unsafe)
+
+
+def _is_left_unseeded(call: Call, name: str) -> bool:
+    """Whether an environment takes the place of one that was made above, as to show what was learned; or its author has
+    turned the seeding of one off, in a comment."""
+    here = (call.node, call.scope)
+    bindings = call.scope.bindings.get(name, ()) if not call.facts.source.cells else ()
+    above = (b.node for b in bindings if isinstance(b.value, ast.Call) and b.value.lineno < call.node.lineno)
+    is_second = any(not are_exclusive((node, call.scope), here) for node in above)
+    return is_second or re.search(rf"#[^\n]*\b{re.escape(name)}\.seed\(", call.facts.source.whole) is not None
 
 
 def _given_below(call: Call, made: ast.stmt, name: str, found: environments.Unseeded) -> tuple[ast.stmt, str] | None:

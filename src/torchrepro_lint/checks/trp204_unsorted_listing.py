@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 from torchrepro_lint.checks.draft import Draft, Place
 from torchrepro_lint.checks.order_doubts import is_unclear
@@ -24,9 +24,26 @@ def check(module: Module, program: Program) -> Iterator[Draft]:
     found = list(listings(module, program))
     drafts = {listing.node: draft for listing in found if (draft := _draft(listing, program)) is not None}
     left = {_folder(listing) for listing in found if listing.node not in drafts and not _is_unordered(listing)}
-    for listing in found:
-        if (draft := drafts.get(listing.node)) is not None:
-            yield draft._replace(unsafe=draft.unsafe or _folder(listing) in left)
+    doubtful = {one.node for one in found if one.node in drafts and (drafts[one.node].unsafe or _folder(one) in left)}
+    nested = [(inner.node, outer) for inner in found for outer in _outer(inner, found)]
+    doubtful |= {node for pair in nested if not doubtful.isdisjoint(pair) for node in pair}
+    yield from (draft._replace(unsafe=node in doubtful) for node, draft in drafts.items())
+
+
+def _outer(listing: Listing, others: Collection[Listing]) -> set[ast.Call]:
+    """The listings in whose items' loops a listing stands: only both together, sorted, give one order."""
+    facts = listing.scope.facts
+    loops = [node.iter for node in facts.ancestors(listing.node) if isinstance(node, ast.For)]
+    named = {n.id for loop in loops for n in ast.walk(loop) if isinstance(n, ast.Name)}
+    found = set()
+    for other in others:
+        if other.scope.function is not listing.scope.function or other is listing:
+            continue
+        made = getattr(facts.statement(other.node), "targets", ())
+        is_named = any(isinstance(target, ast.Name) and target.id in named for target in made)
+        if is_named or any(other.node in ast.walk(loop) for loop in loops):
+            found.add(other.node)
+    return found
 
 
 def _folder(listing: Listing) -> tuple[str, Scope]:

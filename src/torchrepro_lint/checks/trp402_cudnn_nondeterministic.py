@@ -6,7 +6,13 @@ from collections.abc import Iterator
 
 from torchrepro_lint.checks.configured import placed
 from torchrepro_lint.checks.draft import Draft
-from torchrepro_lint.checks.switch_edit import is_explained, is_handed_on, is_set_back, with_value
+from torchrepro_lint.checks.switch_edit import (
+    is_after_speed,
+    is_explained,
+    is_handed_on,
+    is_set_back,
+    with_value,
+)
 from torchrepro_lint.dataflow import Module, Program, Site
 from torchrepro_lint.dataflow.enclosing import block_of
 from torchrepro_lint.dataflow.reachability import cleans_up
@@ -34,7 +40,12 @@ def check(module: Module, program: Program) -> Iterator[Draft]:
             yield Draft(setting.node, {"written": setting.written}, "temporary", level=Level.NOTE)
         else:
             edits = with_value(setting, "True")
-            unsafe = is_set_back(setting, program) or is_handed_on(setting) or _is_explained(setting, module, program)
+            unsafe = (
+                is_set_back(setting, program)
+                or is_handed_on(setting)
+                or _is_explained(setting, module, program)
+                or is_after_speed(setting.facts, program)
+            )
             draft = Draft(setting.node, {"written": setting.written}, edits=edits, unsafe=unsafe)
             yield placed(draft, Site(setting.value, setting.value_scope), program, "True", lambda value: not value)
 

@@ -13,7 +13,7 @@ from typing import Literal, TypeAlias
 
 from torchrepro_lint.dataflow.binding import named_parameters
 from torchrepro_lint.dataflow.conditions import are_exclusive
-from torchrepro_lint.dataflow.enclosing import decorators, outermost_loop
+from torchrepro_lint.dataflow.enclosing import calls_in, decorators, outermost_loop
 from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.dataflow.sites import CallSite
 from torchrepro_lint.dataflow.store import remembered
@@ -56,7 +56,7 @@ def _function_runs_once(function: Scope, further: int, program: Program) -> bool
     """Whether it runs once, where its callers are looked at and theirs, `further` up."""
     if function.kind == "module":
         return True
-    if not _handed_to(function, program) <= _RUNS_IT_ONCE:
+    if not _handed_to(function, program) <= _RUNS_IT_ONCE or _is_repeated_by_decorator(function, program):
         return False
     calls = program.callers_of(function) if further else None
     if not _is_whole_run(function, program) and (calls is None or len(calls) != 1):
@@ -116,7 +116,31 @@ def runs_often(program: Program, node: ast.AST, scope: Scope) -> bool:
 @remembered
 def _function_runs_often(function: Scope, program: Program) -> bool:
     handed = not _RUNS_IT_OFTEN.isdisjoint(_handed_to(function, program))
-    return handed or is_called_in_a_loop(function, program) or runs_in_each_pass(function, program)
+    return (
+        handed
+        or _is_repeated_by_decorator(function, program)
+        or is_called_in_a_loop(function, program)
+        or runs_in_each_pass(function, program)
+    )
+
+
+def _is_repeated_by_decorator(function: Scope, program: Program) -> bool:
+    """Whether a decorator runs a function several times for each call of it: `@repeat(3)`."""
+    for decorator in decorators(function):
+        known = program.resolve(decorator, function.parent or function.facts.scope)
+        if isinstance(known, Scope) and _repeats(known, program):
+            return True
+        if known is None and last_name(decorator) in _RUNS_IT_OFTEN:
+            return True
+    return False
+
+
+@remembered
+def _repeats(decorator: Scope, program: Program) -> bool:  # noqa: ARG001
+    """Whether a loop in a decorator calls what the decorator, or a function in it, is given."""
+    given = {a.arg for n in ast.walk(decorator.node) if isinstance(n, ast.arguments) for a in n.args}
+    calls = (call for call in calls_in(decorator.node) if isinstance(call.func, ast.Name) and call.func.id in given)
+    return any(_again_and_again(decorator.facts, call) is not None for call in calls)
 
 
 @remembered

@@ -20,6 +20,7 @@ from torchrepro_lint.loading import order_loops
 from torchrepro_lint.loading.decisions import NUMBERED, SAVED, TAKEN, Shown, decided, is_shared, saves, sorts, stored
 from torchrepro_lint.loading.loops import keeps_step, names_a_file
 from torchrepro_lint.loading.order_loops import only_compares
+from torchrepro_lint.rng.draws import draw_of
 
 _COUNTING = frozenset({"range", "count"})
 _PARTS = "decides which items each part gets"
@@ -87,6 +88,8 @@ def indexed(parent: ast.Subscript, use: Use[Shown], edges: Edges, asked: ast.exp
             return order_loops.rounds(loop, use, edges)
         case index if _is_found_by_value(index, parent.value, scope, edges.program):
             return STOP
+        case ast.Call() as call if draw_of(edges.program, edges.program.callee(call, scope), call, scope) is not None:
+            return decided(use, parent, "decides which item a random draw picks")
     return decided(use, parent, "decides which item each index refers to")
 
 

@@ -66,6 +66,21 @@ def number_beside(call: Call) -> int:
     return bisect_left(beside.places, first) - len(instead)
 
 
+def drawn_before(call: Call) -> list[Call]:
+    """The loaders and samplers that the same function makes above."""
+    function, place = call.scope.function, start_of(call.node)
+    made = _all_drawing(call.facts, call.program)
+    return [other for other in made if other.scope.function is function and start_of(other.node) < place]
+
+
+@remembered
+def _all_drawing(facts: ModuleFacts, program: Program) -> list[Call]:
+    """The loaders and samplers of a file that draw, from the top."""
+    drawing = [c for c in loader_calls(facts, program) if shuffling(c) is not None]
+    drawing += [c for c in Module(facts, program).calls(samplers().keys()) if c.name != _SPLIT]
+    return sorted(drawing, key=lambda call: start_of(call.node))
+
+
 @dataclass(frozen=True)
 class _Drawing:
     """Where one function makes loaders and samplers that draw, in order; and which of these run only under a test that
@@ -80,12 +95,9 @@ class _Drawing:
 @remembered
 def _drawing(facts: ModuleFacts, program: Program) -> dict[Scope, _Drawing]:
     """The loaders and samplers of a file that draw, by the function that makes them."""
-    module = Module(facts, program)
-    drawing = [c for c in loader_calls(facts, program) if shuffling(c) is not None]
-    drawing += [c for c in module.calls(samplers().keys()) if c.name != _SPLIT]
     found: dict[Scope, _Drawing] = {}
     named: dict[tuple[Scope, str], tuple[int, int]] = {}
-    for call in sorted(drawing, key=lambda call: start_of(call.node)):
+    for call in _all_drawing(facts, program):
         made = found.setdefault(call.scope.function, _Drawing())
         place, key = start_of(call.node), (call.scope.function, _name(call))
         before = named.setdefault(key, place)

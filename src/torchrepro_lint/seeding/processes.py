@@ -31,6 +31,8 @@ from torchrepro_lint.seeding.unfollowed import opaque
 _SPLITS = frozenset({"random_split", "randperm"})
 _BUILDS = re.compile(r"^[A-Z]|^$|model|build|create|load|instantiate")
 _FOR_EACH_SAMPLE = frozenset({"__getitem__", "__call__", "forward"})
+_SHARDS = ("fully_shard", "parallelize_module", "distribute_tensor", "init_device_mesh", "build_mesh")
+_LAUNCHES = ("launch", "notebook_launcher")
 _JOIN = "torch.distributed.init_process_group"
 
 
@@ -98,6 +100,8 @@ def _rank_in_group(seeding: Seeding, program: Program) -> RankSeed | None:
         return RankSeed()  # `os.environ["RANK"] = "0"`: no launcher has put it there
     if told:
         return RankSeed(is_out_of_reach=True)
+    if any(seeding.calls(*_SHARDS)):
+        return RankSeed(is_out_of_reach=True)  # its parameters are drawn in parts, which have to agree
     variables = {groups[name].get("variable", "") for _, name in joins}
     given = [k for call, _ in joins for k in call.keywords]
     numbered = any(k.arg == "rank" or k.arg is None or _meets_elsewhere(k, seeding) for k in given)
@@ -130,6 +134,14 @@ def starts_processes(seeding: Seeding, program: Program) -> bool:
         return True
     classes = (c for facts in seeding.visited for c in facts.scope.children.values() if c.kind == "class")
     return any(base.endswith("multiprocessing.Process") for c in classes for base in program.external_bases(c))
+
+
+def in_launched(witness: Witness, program: Program) -> bool:
+    """Whether a library that is not in sight runs what draws, in processes of its own or in this one, as it is told:
+    `launch(main, args.gpus)` of detectron2."""
+    called = ((step.node.func, step.scope) for step in witness.chain if isinstance(step.node, ast.Call))
+    launches = (site for site in called if last_name(site[0]) in _LAUNCHES)
+    return any(not isinstance(program.resolve(*site), Scope) for site in launches)
 
 
 def in_pool(witness: Witness, program: Program) -> bool:

@@ -230,6 +230,8 @@ class Seeding:
         if owner is not None:
             return function.own_name != "__init__" or self.names(owner)
         sites = [site for facts in self.visited for site in facts.calls.get(function.own_name, ())]
+        if sites and all(_is_of_object(*site) for site in sites):
+            return False
         called = {callee for site in sites for callee in self.program.values.callees(*site)}
         return not sites or not called.isdisjoint({function, None})
 
@@ -383,6 +385,18 @@ class Seeding:
             if first.sure and first.is_for_items:
                 return True
         return family != "torch" and "order" in kinds
+
+
+def _is_of_object(call: ast.Call, scope: Scope) -> bool:
+    """Whether a call is of a method of something that the code binds itself, so of no module's function:
+    `model.train(False)`."""
+    root = call.func
+    if not isinstance(root, ast.Attribute):
+        return False
+    while isinstance(root, ast.Attribute):
+        root = root.value
+    made = scope.bindings_of(root) if isinstance(root, ast.Name) else ()
+    return bool(made) and all(b.kind != "import" for b in made)
 
 
 def _is_trainer(name: str) -> bool:

@@ -15,6 +15,7 @@ from torchrepro_lint.seeding.seeding import TRAINS, Seeding
 from torchrepro_lint.seeding.seedings import seedings
 from torchrepro_lint.seeding.unfollowed import may_train, may_use_tensors, names_code, uses_tensors
 
+_GRADIENTS = frozenset({"backward", "manual_backward", "fit", "train", "grad", "value_and_grad", "minimize"})
 MAX_PROGRAMS = 16  # that run the code of one file
 
 
@@ -24,7 +25,12 @@ def is_for_training(seeding: Seeding, program: Program) -> bool:
     Nor is it clear of a module that others import, and that trains under its own guard to show what it can do."""
     if not (seeding.trains or may_train(seeding, program)) or is_tried_out(seeding.entry.facts, program.project):
         return False
-    if seeding.measures_time or _is_tried_once(seeding, program) or is_named_otherwise(seeding.entry.facts, program):
+    if (
+        seeding.measures_time
+        or _computes_nothing(seeding)
+        or _is_tried_once(seeding, program)
+        or is_named_otherwise(seeding.entry.facts, program)
+    ):
         return False
     if not may_use_tensors(seeding, program) and _fits_its_own(seeding, program):
         return False
@@ -37,12 +43,19 @@ def _fits_its_own(seeding: Seeding, program: Program) -> bool:
     return bool(made) and all(found and all(isinstance(callee, Scope) for callee in found) for found in made)
 
 
+def _computes_nothing(seeding: Seeding) -> bool:
+    """Whether a program clears gradients, and none of its files computes any: it shows what a scheduler does."""
+    named = {name for facts in seeding.visited for name in facts.calls}
+    return "zero_grad" in named and named.isdisjoint(_GRADIENTS)
+
+
 def _is_tried_once(seeding: Seeding, program: Program) -> bool:
     """Whether a program shows how something is done: a notebook that takes a step or two, another that does so on input
     that it makes up, or the guard of a file with classes that does it any number of times."""
     facts, trains = seeding.entry.facts, seeding.trains_repeatedly or may_train(seeding, program)
     if facts.source.cells:
-        return not (trains and seeding.updates)
+        is_in_sight = "backward" in facts.calls and not seeding.trains_repeatedly
+        return is_in_sight or not (trains and seeding.updates)
     if not trains:
         is_named = roles.is_no_training(facts.source.rel)
         return seeding.is_made_up or seeding.is_shown or _tries_layers(seeding) or is_named

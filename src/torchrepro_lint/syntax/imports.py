@@ -66,7 +66,9 @@ def _bound(name: str, scope: Scope, at: ast.AST | None) -> Import | None:
     """`name` through the longest leading part of it that an import binds here."""
     prefix = name
     while prefix:
-        bound = next(_names_of(prefix, scope, at), None)
+        names = list(_names_of(prefix, scope, at))
+        reads = scope.facts.reads(scope.facts.tree)
+        bound = max(names, key=lambda name: len(reads.of_name(name))) if names else None
         if bound is not None:
             return Import(bound + name[len(prefix) :])
         prefix = prefix.rpartition(".")[0]

@@ -8,7 +8,7 @@ import ast
 import re
 from collections.abc import Sequence
 
-from torchrepro_lint.dataflow.enclosing import calls_in
+from torchrepro_lint.dataflow.enclosing import calls_in, names_in
 from torchrepro_lint.index import ModuleFacts, last_name
 from torchrepro_lint.syntax.statements import begins_cell, is_docstring, top_line
 
@@ -25,7 +25,16 @@ def top_of_paragraph(
         return statement
     top = _top(facts, body, statement, needed)
     above = body[body.index(top) - 1] if top in body[2:] else None
-    return above if above is not None and is_docstring(above) and _is_heading(above) else top
+    heads = above is not None and ((is_docstring(above) and _is_heading(above)) or _announces(above))
+    return above if above is not None and heads else top
+
+
+def _announces(statement: ast.stmt) -> bool:
+    """Whether a statement tells what the program does next: `print("==> Preparing data..")`."""
+    match statement:
+        case ast.Expr(value=ast.Call(func=ast.Name(id="print"), args=[ast.Constant(value=str(text))])):
+            return text.rstrip().endswith(("..", "…"))
+    return False
 
 
 def _is_heading(text: ast.stmt) -> bool:
@@ -56,16 +65,30 @@ def _is_constant(statement: ast.stmt) -> bool:
 
 
 def divides_paragraph(facts: ModuleFacts, statement: ast.stmt) -> bool:
-    """Whether a line above a statement would stand between calls or assignments that belong together; methods, as those
-    of `os.environ`, what reads the options, and what tells how far the program is, belong to nothing."""
+    """Whether a line above a statement would stand between calls or assignments that belong together, also with a test
+    between them, or below the choice of what is imported; methods, as those of `os.environ`, what reads the options,
+    and what tells how far the program is, belong to nothing."""
     body = getattr(facts.parents[statement], "body", [])
     above = body[body.index(statement) - 1] if statement in body[1:-1] else None
     match above:
         case ast.Expr(value=ast.Call(func=ast.Name(id=name))):
             return name != "print" and _continues(facts, above, statement)
+        case ast.If():
+            is_choice = any(isinstance(n, ast.Import | ast.ImportFrom) for n in ast.walk(above))
+            return _continues(facts, above, statement) and (is_choice or _goes_on(facts, body, statement))
         case ast.Assign() | ast.AnnAssign():
             return not _gives_settings(above) and _continues(facts, above, statement)
     return False
+
+
+def _goes_on(facts: ModuleFacts, body: Sequence[ast.stmt], statement: ast.stmt) -> bool:
+    """Whether a statement uses what is made further up in its paragraph, but for options."""
+    index, made = body.index(statement), set[str]()
+    while index and _continues(facts, body[index - 1], body[index]):
+        index -= 1
+        is_of_options = reads_options(body[index]) or _gives_settings(body[index])
+        made |= names_in(*getattr(body[index], "targets", ())) if not is_of_options else set()
+    return not made.isdisjoint(names_in(statement))
 
 
 def _gives_settings(statement: ast.stmt) -> bool:
@@ -136,8 +159,9 @@ def _is_plain(statement: ast.stmt) -> bool:
 
 
 def _reads(statement: ast.stmt) -> bool:
-    """Whether a statement calls more than constructors of classes: it may be what reads the options."""
-    return any(not last_name(call.func)[:1].isupper() for call in calls_in(statement))
+    """Whether a statement calls more than constructors, or `print`: it may be what reads options."""
+    names = (last_name(call.func) for call in calls_in(statement))
+    return any(not name[:1].isupper() and name != "print" for name in names)
 
 
 def _begins_paragraph(facts: ModuleFacts, statement: ast.stmt) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+from collections import Counter
 
 from torchrepro_lint.formatter import Style
 from torchrepro_lint.index import ModuleFacts
@@ -120,12 +121,11 @@ def quoted(facts: ModuleFacts, text: str, style: Style) -> str:
 
 
 def indentation(facts: ModuleFacts) -> str:
-    """One level of it, as the first body in the file has."""
-    for node in facts.tree.body:
-        body = getattr(node, "body", ())
-        if body and body[0].lineno > node.lineno:
-            return facts.source.line(body[0].lineno)[: facts.range(body[0]).start.column - 1]
-    return "    "
+    """One level of it, as most bodies in the file have."""
+    bodies = ((node, getattr(node, "body", ())) for node in facts.tree.body)
+    firsts = [body[0] for node, body in bodies if body and body[0].lineno > node.lineno]
+    found = Counter(facts.source.line(first.lineno)[: facts.range(first).start.column - 1] for first in firsts)
+    return found.most_common(1)[0][0] if found else "    "
 
 
 def top_line(facts: ModuleFacts, statement: ast.stmt) -> int:
