@@ -17,7 +17,7 @@ from torchrepro_lint.dataflow import Call, Program, Site, remembered
 from torchrepro_lint.dataflow.binding import keyword_value
 from torchrepro_lint.dataflow.enclosing import outermost_loop
 from torchrepro_lint.dataflow.execution_count import times
-from torchrepro_lint.index import Scope, last_name
+from torchrepro_lint.index import Scope
 from torchrepro_lint.loading import same_order
 from torchrepro_lint.loading.loaders import argument
 from torchrepro_lint.model import Edit
@@ -102,10 +102,10 @@ def _free_name(call: Call) -> str:
     """A name for the generator: of a second one, after what it is for."""
     function, number = call.scope.function, same_order.number_beside(call)
     inside, outside = _names_in(function, call.program), function.facts.scope.bindings
-    held = _KIND.sub("", _target(call)) or "loader"
+    held = _KIND.sub("", same_order.held_in(call)) or "loader"
     numbered_one = f"generator_{number + 1}"
     names = [f"{held}_generator", numbered_one] if number else ["generator", "loader_generator"]
-    if number and any(_target(other) == _target(call) for other in same_order.drawn_before(call)):
+    if number and same_order.is_named_again(call):
         names = [numbered_one]  # another one of the same function may get the name
     return next(n for n in (*names, "data_generator", "seeded_generator_") if n not in inside and n not in outside)
 
@@ -113,11 +113,3 @@ def _free_name(call: Call) -> str:
 @remembered
 def _names_in(function: Scope, program: Program) -> set[str]:  # noqa: ARG001
     return {name for scope in function.descend() for name in scope.bindings}
-
-
-def _target(call: Call) -> str:
-    """The name that the result of the call gets: `loader`, of `self.loader` too."""
-    match call.facts.parents[call.node]:
-        case ast.Assign(targets=[ast.Name() | ast.Attribute() as target]):
-            return last_name(target)
-    return ""

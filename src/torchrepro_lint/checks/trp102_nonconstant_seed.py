@@ -18,12 +18,12 @@ from torchrepro_lint.checks.nonconstant_seed_fix import (
     tells_apart,
     whole_value,
 )
-from torchrepro_lint.dataflow import Call, Module, Program, Site, remembered
+from torchrepro_lint.dataflow import Call, CallSite, Module, Program, Site, remembered, start_of
 from torchrepro_lint.dataflow.binding import keyword_value
 from torchrepro_lint.dataflow.conditions import are_exclusive, conditions
 from torchrepro_lint.dataflow.execution_count import runs_often, runs_once
 from torchrepro_lint.dataflow.reachability import cleans_up, reached_by_default
-from torchrepro_lint.index import ModuleFacts, Scope
+from torchrepro_lint.index import ModuleFacts, Scope, last_name
 from torchrepro_lint.model import Edit
 from torchrepro_lint.project.declarations import attribute_of, flags_of
 from torchrepro_lint.project.unknown import UNKNOWN
@@ -92,7 +92,7 @@ def _chosen(value: ast.expr, source: Source, seedings: list[Seeding], program: P
         and (
             _is_per_process(source, program)
             or _stands_in(value, source, program)
-            or any(_undoes(s.call, s.scope, program) for s in seedings)
+            or (_kept(facts, program) and any(_undoes(s.call, s.scope, program) for s in seedings))
             or _goes_on(source)
             or not all(runs_once(program, *p) for p in places)
         ),
@@ -102,19 +102,26 @@ def _chosen(value: ast.expr, source: Source, seedings: list[Seeding], program: P
 def _undoes(call: ast.Call, scope: Scope, program: Program) -> bool:
     """Whether the same function has seeded the generator above, with another seed, for what it drew itself: with a
     constant in its place, what comes after would draw that again."""
-    receiver = ast.unparse(call.func).rpartition(".")[0]
-    made = (site for name in ("seed", "manual_seed") for site in scope.facts.calls.get(name, ()))
-    above = (
-        (other, where)
-        for other, where in made
-        if where.function is scope.function and other.lineno < call.lineno and (other.args or other.keywords)
-    )
-    return any(
-        ast.unparse(other.func).rpartition(".")[0] == receiver
-        and not are_exclusive((other, where), (call, scope))
-        and not Entropy(program).sources((*other.args, *(k.value for k in other.keywords))[0], where)
-        for other, where in above
-    )
+    kept = _kept(scope.facts, program).get((scope.function, _generator(call)))
+    return kept is not None and kept[0].lineno < call.lineno and not are_exclusive(kept, (call, scope))
+
+
+@remembered
+def _kept(facts: ModuleFacts, program: Program) -> dict[tuple[Scope, str], CallSite]:
+    """The first call in each function that seeds a generator, as it is written, with a seed that is not new."""
+    anew = {seeding.call for seeding in seeds_anew(Module(facts, program), program)}
+    made = [site for name in ("seed", "manual_seed") for site in facts.calls.get(name, ()) if site[0] not in anew]
+    found: dict[tuple[Scope, str], CallSite] = {}
+    for call, scope in sorted(made, key=lambda site: start_of(site[0])):
+        given = call.args[:1] or [k.value for k in call.keywords]
+        if given and getattr(given[0], "value", given) is not None:
+            found.setdefault((scope.function, _generator(call)), (call, scope))
+    return found
+
+
+def _generator(call: ast.Call) -> str:
+    """What a call seeds, by its last name: `cuda` of `torch.cuda.manual_seed(1)`."""
+    return last_name(call.func.value if isinstance(call.func, ast.Attribute) else call.func)
 
 
 def _goes_on(source: Source) -> bool:

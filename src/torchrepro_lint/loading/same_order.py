@@ -22,7 +22,7 @@ from torchrepro_lint.dataflow.edges import Edges
 from torchrepro_lint.dataflow.execution_count import is_called_for_each_epoch, runs_in_each_pass
 from torchrepro_lint.dataflow.follow import Follow, Policy
 from torchrepro_lint.dataflow.use import Sink, Steps, Use
-from torchrepro_lint.index import ModuleFacts, Scope
+from torchrepro_lint.index import ModuleFacts, Scope, last_name
 from torchrepro_lint.loading.loaders import argument, loader_calls, loaders, samplers, shuffling
 from torchrepro_lint.rng.ranks import has_ranks, is_chosen_by_ranks, is_seeded_by_rank
 
@@ -66,11 +66,25 @@ def number_beside(call: Call) -> int:
     return bisect_left(beside.places, first) - len(instead)
 
 
-def drawn_before(call: Call) -> list[Call]:
-    """The loaders and samplers that the same function makes above."""
-    function, place = call.scope.function, start_of(call.node)
-    made = _all_drawing(call.facts, call.program)
-    return [other for other in made if other.scope.function is function and start_of(other.node) < place]
+def held_in(call: Call) -> str:
+    """The name that the result of a call gets: `loader`, of `self.loader` too."""
+    match call.facts.parents[call.node]:
+        case ast.Assign(targets=[ast.Name() | ast.Attribute() as target]):
+            return last_name(target)
+    return ""
+
+
+def is_named_again(call: Call) -> bool:
+    """Whether the same function makes another loader or sampler above that gets the same name, or none as well."""
+    first = _first_of_name(call.facts, call.program).get((call.scope.function, held_in(call)))
+    return first is not None and first < start_of(call.node)
+
+
+@remembered
+def _first_of_name(facts: ModuleFacts, program: Program) -> dict[tuple[Scope, str], tuple[int, int]]:
+    """Where each function gives a name to the first of its loaders and samplers that draw."""
+    made = reversed(_all_drawing(facts, program))
+    return {(call.scope.function, held_in(call)): start_of(call.node) for call in made}
 
 
 @remembered
