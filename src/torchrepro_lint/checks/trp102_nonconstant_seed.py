@@ -55,7 +55,7 @@ def check(module: Module, program: Program) -> Iterator[Draft]:
 def _from_sources(module: Module, program: Program) -> Iterator[Draft]:
     """One finding per value in this file, however many generators are seeded from it."""
     found: dict[ast.expr, tuple[Source, list[Seeding]]] = {}
-    for seeding in seeds_anew(module, program):
+    for seeding in seeds_anew(module.facts, program):
         here = [s for s in seeding.sources if s.scope.facts is module.facts]
         for value, source in {whole_value(s, seeding, program): s for s in reversed(here)}.items():
             found.setdefault(value, (source, []))[1].append(seeding)
@@ -102,14 +102,15 @@ def _chosen(value: ast.expr, source: Source, seedings: list[Seeding], program: P
 def _undoes(call: ast.Call, scope: Scope, program: Program) -> bool:
     """Whether the same function has seeded the generator above, with another seed, for what it drew itself: with a
     constant in its place, what comes after would draw that again."""
-    kept = _kept(scope.facts, program).get((scope.function, _generator(call)))
+    known = _kept(scope.facts, program)
+    kept = known.get((scope.function, _generator(call))) if known else None
     return kept is not None and kept[0].lineno < call.lineno and not are_exclusive(kept, (call, scope))
 
 
 @remembered
 def _kept(facts: ModuleFacts, program: Program) -> dict[tuple[Scope, str], CallSite]:
     """The first call in each function that seeds a generator, as it is written, with a seed that is not new."""
-    anew = {seeding.call for seeding in seeds_anew(Module(facts, program), program)}
+    anew = {seeding.call for seeding in seeds_anew(facts, program)}
     made = [site for name in ("seed", "manual_seed") for site in facts.calls.get(name, ()) if site[0] not in anew]
     found: dict[tuple[Scope, str], CallSite] = {}
     for call, scope in sorted(made, key=lambda site: start_of(site[0])):

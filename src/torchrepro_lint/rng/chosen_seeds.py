@@ -13,7 +13,7 @@ from functools import cache
 from typing import NamedTuple
 
 from torchrepro_lint import catalogue
-from torchrepro_lint.dataflow import Call, Module, Program, Site, start_of
+from torchrepro_lint.dataflow import Call, Module, Program, Site, remembered, start_of
 from torchrepro_lint.dataflow.binding import argument_place, keyword_value, parameter_at
 from torchrepro_lint.index import ModuleFacts, Scope
 from torchrepro_lint.rng.entropy import Entropy, Source
@@ -44,11 +44,12 @@ def _parameters() -> Mapping[str, tuple[str, int | None]]:
     return found
 
 
-def seeds_anew(module: Module, program: Program) -> list[Seeding]:
+@remembered
+def seeds_anew(facts: ModuleFacts, program: Program) -> tuple[Seeding, ...]:
     """The seedings of a file whose seed is new in every run, in source order."""
     entropy = Entropy(program)
-    found = (s._replace(sources=tuple(entropy.sources(*s.seed))) for s in _seedings(module, program))
-    return sorted((seeding for seeding in found if seeding.sources), key=lambda seeding: start_of(seeding.call))
+    found = (s._replace(sources=tuple(entropy.sources(*s.seed))) for s in _seedings(Module(facts, program), program))
+    return tuple(sorted((seeding for seeding in found if seeding.sources), key=lambda seeding: start_of(seeding.call)))
 
 
 def _seedings(module: Module, program: Program) -> Iterator[Seeding]:
