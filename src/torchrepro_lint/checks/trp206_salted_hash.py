@@ -18,7 +18,8 @@ def check(module: Module, program: Program) -> Iterator[Draft]:
         decided = decided_by(call.node, call.scope, program) if certainty is not None else None
         if decided is not None:
             found.append((call, certainty, decided))
-    seeds = {source.node for seeding in (seeds_anew(module.facts, program) if found else ()) for source in seeding.sources}
+    anew = seeds_anew(module.facts, program) if found else ()
+    seeds = {source.node for seeding in anew for source in seeding.sources}
     for call, certainty, decided in found:
         if call.node not in seeds:  # a hash that becomes a seed is reported by TRP102
             text = call.facts.text(call.node)

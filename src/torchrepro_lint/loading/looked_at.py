@@ -20,7 +20,7 @@ _SHOWS = frozenset({
     "squeeze", "permute", "zip",
 })  # fmt: skip
 
-_NO_GRADIENTS = ("no_grad", "inference_mode")
+_NO_GRADIENTS = frozenset({"no_grad", "inference_mode"})
 _EVALUATION = re.compile(
     r"(?:^|_)(?:val|valid|validation|test|testing|eval|evaluation|dev)(?:_?(?:data)?_?(?:loader|sampler|iter|dl|set))?(?:_|$)"
     r"|(?:loader|sampler|iter|dl)_?(?:val|valid|test|eval|dev)$",
@@ -31,12 +31,16 @@ _EVALUATION = re.compile(
 def is_for_evaluation(call: Call) -> bool:
     """Whether a loader or sampler is called after an evaluation, or made where no gradients are kept: there, an expert
     would not shuffle at all."""
-    around = (item for node in call.facts.ancestors(call.node) if isinstance(node, ast.With) for item in node.items)
-    if any(last_name(made.func) in _NO_GRADIENTS for item in around for made in calls_in(item.context_expr)):
+    if not _NO_GRADIENTS.isdisjoint(call.facts.calls) and _is_without_gradients(call):
         return True
     named = [last_name(target) for target in getattr(call.facts.parents[call.node], "targets", ())]
     is_named = any(map(_EVALUATION.search, named))
     return call.program.by_name(is_named, "that a loader evaluates", call.scope, ", ".join(named))
+
+
+def _is_without_gradients(call: Call) -> bool:
+    around = (item for node in call.facts.ancestors(call.node) if isinstance(node, ast.With) for item in node.items)
+    return any(last_name(made.func) in _NO_GRADIENTS for item in around for made in calls_in(item.context_expr))
 
 
 def is_only_looked_at(call: Call) -> bool:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import ast
 from bisect import bisect_right
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from torchrepro_lint.index import Binding, ModuleFacts, Scope
@@ -66,13 +66,17 @@ def _bound(name: str, scope: Scope, at: ast.AST | None) -> Import | None:
     """`name` through the longest leading part of it that an import binds here."""
     prefix = name
     while prefix:
-        names = list(_names_of(prefix, scope, at))
-        reads = scope.facts.reads(scope.facts.tree)
-        bound = max(names, key=lambda name: len(reads.of_name(name))) if names else None
-        if bound is not None:
+        if names := list(_names_of(prefix, scope, at)):
+            bound = names[0] if len(names) == 1 else _most_read(names, scope.facts)
             return Import(bound + name[len(prefix) :])
         prefix = prefix.rpartition(".")[0]
     return None
+
+
+def _most_read(names: Sequence[str], facts: ModuleFacts) -> str:
+    """The name that a file uses most."""
+    reads = facts.reads(facts.tree)
+    return max(names, key=lambda name: len(reads.of_name(name)))
 
 
 def _names_of(target: str, scope: Scope, at: ast.AST | None) -> Iterator[str]:
