@@ -43,14 +43,14 @@ def loader_calls(facts: ModuleFacts, program: Program) -> list[Call]:
         for node, scope in sites if "Loader" in spelled else ():
             owner = program.resolve(node.func, scope)
             if id(node) not in found and isinstance(owner, Scope) and owner.kind == "class":
-                handed = _handed_on(owner, program)
+                handed = handed_on(owner, program)
                 if handed is not None:
                     found[id(node)] = Call(node, scope, handed.name, program, subclass=owner)
     return sorted(found.values(), key=lambda c: start_of(c.node))
 
 
 @remembered
-def _handed_on(owner: Scope, program: Program) -> Call | None:
+def handed_on(owner: Scope, program: Program) -> Call | None:
     """The `super().__init__(dataset, **kwargs)` of a class derived from a loader, when its constructor leaves it to
     its callers whether the loader shuffles."""
     init = program.names.method(owner, "__init__")
@@ -60,11 +60,22 @@ def _handed_on(owner: Scope, program: Program) -> Call | None:
     sites = [node for node, scope in init.facts.calls.get("__init__", ()) if scope is init]
     if base is None or len(sites) != 1 or not _passes_on(sites[0], init.node.args):
         return None
-    uses = [n for n in ast.walk(init.node) if isinstance(n, ast.Name) and n.id == init.node.args.kwarg.arg]
+    taken = init.node.args.kwarg.arg
+    uses = [n for n in ast.walk(init.node) if isinstance(n, ast.Name) and n.id == taken and not _only_looks(n, init)]
     handed = Call(_as_written(sites[0]), init, base, program)
     shuffle = argument(handed, "shuffle")
     is_left = _taken_by(handed, shuffle) is not None if shuffle is not None else "shuffle" not in named_parameters(init)
     return handed if len(uses) == 1 and is_left else None
+
+
+def _only_looks(read: ast.Name, init: Scope) -> bool:
+    """`"num_workers" in kwargs`, `kwargs["num_workers"]`"""
+    match init.facts.parents[read]:
+        case ast.Subscript(value=held, ctx=ast.Load()):
+            return held is read
+        case ast.Compare(ops=[ast.In() | ast.NotIn()], comparators=[held]):
+            return held is read
+    return False
 
 
 def _taken_by(handed: Call, passed: Site | Opaque | None) -> str | None:
@@ -99,7 +110,7 @@ def argument(call: Call, name: str) -> Site | Opaque | None:
     position = _position(call.name, name)
     if call.subclass is None or call.name not in loaders():
         return call.argument(name, position)
-    handed = _handed_on(call.subclass, call.program)
+    handed = handed_on(call.subclass, call.program)
     if handed is None or call.scope is handed.scope:
         return call.argument(name, position)
     written = handed.argument(name, position)

@@ -16,7 +16,6 @@ from torchrepro_lint.project.unknown import UNKNOWN
 from torchrepro_lint.rng.fresh_weights import is_built_fresh
 from torchrepro_lint.rng.library_objects import LibraryObject
 
-_LOADER = "torch.utils.data.DataLoader"
 _OWN_SEEDS = frozenset({"seed", "random_state"})  # arguments with which a call draws from a generator of its own
 _BUILT: Mapping[str, Any] = {"family": "torch", "kind": "init"}  # a model of transformers
 TAKEN = {
@@ -72,6 +71,10 @@ def _rows(kind: str) -> Mapping[str, Mapping[str, Any]]:
     return catalogue.names("rng", kind)
 
 
+def _loaders() -> Mapping[str, Mapping[str, Any]]:
+    return catalogue.names("loaders", "loaders")
+
+
 def _named_row(name: str) -> Mapping[str, Any] | None:
     """The row of an external function or class."""
     return _rows("draws").get(name) or (_BUILT if is_built_fresh(name) else None)
@@ -79,7 +82,7 @@ def _named_row(name: str) -> Mapping[str, Any] | None:
 
 def draw_of(program: Program, name: str | None, call: ast.Call, scope: Scope) -> Draw | None:
     """The draw that a call makes; `name` is its external callee, None for a method of an unknown object."""
-    if name == _LOADER:
+    if name is not None and name in _loaders():
         return _loader_draw(Call(call, scope, name, program))
     row = _named_row(name) if name else _unnamed_row(call, scope, program)
     if row is None:
@@ -101,7 +104,7 @@ def draw_of(program: Program, name: str | None, call: ast.Call, scope: Scope) ->
 
 def may_draw(name: str | None, written: str) -> bool:
     """Whether a call of the external `name`, which is `written` so, may be one that draws."""
-    if name == _LOADER or (name and _named_row(name) is not None) or written in _rows("distribution_methods"):
+    if name in _loaders() or (name and _named_row(name) is not None) or written in _rows("distribution_methods"):
         return True
     return name is None and (written in _rows("methods") or written in _rows("data_set_methods"))
 
@@ -212,7 +215,7 @@ def _asked_row(name: str | None, call: ast.Call, scope: Scope, program: Program)
 
 
 def _loader_draw(site: Call) -> Draw | None:
-    shuffle = site.literal("shuffle", 2, default=False)
+    shuffle = site.literal("shuffle", _loaders()[site.name]["positions"].get("shuffle"), default=False)
     if not shuffle or site.argument("generator") is not None:
         return None
     return Draw("torch", "shuffle", site.node, site.scope, site.written, deferred=True)

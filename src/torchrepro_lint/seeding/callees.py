@@ -183,9 +183,9 @@ class Callees:
 
 
 @remembered
-def drawn_by_items(loader: ast.Call, scope: Scope, program: Program) -> list[ItemDraw]:
-    """The calls by which the items of a `DataLoader` are drawn from global generators other than torch's."""
-    found = worker_draws(Call(loader, scope, "torch.utils.data.DataLoader", program)).found
+def drawn_by_items(loader: Call, program: Program) -> list[ItemDraw]:
+    """The calls by which the items of a loader are drawn from global generators other than torch's."""
+    found = worker_draws(loader).found
     draws = [(d.node, d.facts.scope_of(d.node)) for d in found if d.kind in ("numpy", "python")]
     named = [(program.qualified(d.func, s), d, s) for d, s in draws if isinstance(d, ast.Call)]
     return [(name, d, s) for name, d, s in named if name is not None]

@@ -17,7 +17,7 @@ from torchrepro_lint.dataflow.frames import Frame
 from torchrepro_lint.dataflow.options import Options
 from torchrepro_lint.dataflow.outcomes import Truth
 from torchrepro_lint.index import ModuleFacts, Scope, last_name
-from torchrepro_lint.loading.loaders import argument
+from torchrepro_lint.loading.loaders import argument, handed_on, loaders
 from torchrepro_lint.project.configured import is_named
 from torchrepro_lint.project.disk import exists
 from torchrepro_lint.project.entries import Entry
@@ -391,6 +391,10 @@ class _Interpreter:
             state = self.effects.apply(base, call, state, scope, frame)
             for method, of in run_by(base, call, scope, self.program):
                 state = self._function(method, None, frame, state, of)
+            state = self._worker_code(Call(call, scope, base, self.program), state, frame)
+        handed = handed_on(owner, self.program)
+        if handed is not None:
+            state = self._worker_code(Call(call, scope, handed.name, self.program, subclass=owner), state, frame)
         for method in self._callees.overridden(owner):
             state = self._function(method, None, frame, state, owner)
         return state
@@ -409,7 +413,7 @@ class _Interpreter:
                 return None
             state = self._run_callback(name, function, call, state, scope, frame)
         state = self._run_all(run_by(name, call, scope, self.program), call, state, scope, frame)
-        return self._worker_code(name, call, state, scope, frame)
+        return self._worker_code(Call(call, scope, name, self.program), state, frame) if name else state
 
     def _run_callback(
         self, name: str | None, function: Scope, call: ast.Call, state: State, scope: Scope, frame: Frame
@@ -440,31 +444,31 @@ class _Interpreter:
             return False
         return any(isinstance(a, ast.Constant) and a.value in _FRESH_STARTS for c in chosen for a in c.args)
 
-    def _worker_code(self, name: str | None, call: ast.Call, state: State, scope: Scope, frame: Frame) -> State:
+    def _worker_code(self, made: Call, state: State, frame: Frame) -> State:
         """What a loader's data set, and objects given to a transform, draw when they are used."""
-        if name is None or state is None:
+        if state is None:
             return state
         outer, self.effects.in_use = self.effects.in_use, True
-        state = self._used_later(name, call, state, scope, frame)
+        state = self._used_later(made, state, frame)
         self.effects.in_use = outer
         return state
 
-    def _used_later(self, name: str, call: ast.Call, state: State, scope: Scope, frame: Frame) -> State:
-        if name == "torch.utils.data.DataLoader":
-            loader = Call(call, scope, name, self.program)
+    def _used_later(self, made: Call, state: State, frame: Frame) -> State:
+        call, scope = made.node, made.scope
+        if made.name in loaders():
             with self.effects.in_worker(False):
                 for given in ("sampler", "batch_sampler"):
-                    state = self._run_one_of(self._methods_of(loader, given, "__iter__"), call, state, scope, frame)
-            items = self._methods_of(loader, "dataset", "__getitem__", "__iter__")
-            draws = drawn_by_items(call, scope, self.program)
+                    state = self._run_one_of(self._methods_of(made, given, "__iter__"), call, state, scope, frame)
+            items = self._methods_of(made, "dataset", "__getitem__", "__iter__")
+            draws = drawn_by_items(made, self.program)
             if not items and not draws:
                 return state
             drawn = self.effects.drawn_in_workers
-            with self.effects.in_worker(self._has_workers(loader, frame)):
+            with self.effects.in_worker(self._has_workers(made, frame)):
                 state = self._run_one_of(items, call, state, scope, frame)
                 state = self._drawn_by_items(draws, call, state, scope)
             return self.effects.seed_workers(call, scope, state) if self.effects.drawn_in_workers > drawn else state
-        if ".transforms." in name:
+        if ".transforms." in made.name:
             listed = [e for a in call.args for e in (a.elts if isinstance(a, ast.List | ast.Tuple) else [a])]
             with self.effects.in_worker(None):
                 return self._run_each(self._callees.methods(listed, ("__call__",), scope), call, state, scope, frame)

@@ -16,6 +16,7 @@ from torchrepro_lint.dataflow.dynamic_lookup import picked
 from torchrepro_lint.dataflow.frames import Frame
 from torchrepro_lint.dataflow.reached import reached
 from torchrepro_lint.index import Scope, last_name
+from torchrepro_lint.loading.loaders import loaders
 from torchrepro_lint.project.configured import is_named
 from torchrepro_lint.rng.draws import draw_of, may_draw
 from torchrepro_lint.seeding.callees import EXITS, Callees, is_parameter, runs_only_what_it_is_given
@@ -325,4 +326,4 @@ def _constructed(callee: str | None) -> str | None:
 
 
 def _runs_workers(name: str | None) -> bool:
-    return name is not None and (name == "torch.utils.data.DataLoader" or ".transforms." in name)
+    return name is not None and (name in loaders() or ".transforms." in name)
