@@ -209,7 +209,9 @@ class Options:
         default = bindings[0].value
         if given is None and default is not None:
             return self._held(default, owner.parent or owner, None, depth + 1)
-        return self._filled_in(name, owner) if given is None else None
+        if given is None:
+            return self._filled_in(name, owner)
+        return self._configured(name, frame.caller.function) if _passes_options(frame.call) else None
 
     def _filled_in(self, name: str, owner: Scope) -> list[Default] | None:
         """A parameter that a decorator passes, as click's do."""
@@ -335,6 +337,14 @@ def certainty_of(expr: ast.expr, scope: Scope, program: Program, wanted: Callabl
     if not values or not all(wanted(v.value) for v in values):
         return None
     return Certainty.LIKELY if any(v.settable for v in values) else Certainty.CERTAIN
+
+
+def _passes_options(call: ast.Call) -> bool:
+    """Whether a call passes all attributes of an object on: `main(**vars(args))`."""
+    match [keyword.value for keyword in call.keywords if keyword.arg is None]:
+        case [ast.Call(func=ast.Name(id="vars"), args=[_]) | ast.Attribute(attr="__dict__")]:
+            return True
+    return False
 
 
 def _given_to_field(name: str, constructed: Frame) -> ast.expr | object | None:
