@@ -211,7 +211,11 @@ class Options:
             return self._held(default, owner.parent or owner, None, depth + 1)
         if given is None:
             return self._filled_in(name, owner)
-        return self._configured(name, frame.caller.function) if _passes_options(frame.call) else None
+        return (
+            self._configured(name, frame.caller.function)
+            if _passes_options(frame.call, frame.caller.function)
+            else None
+        )
 
     def _filled_in(self, name: str, owner: Scope) -> list[Default] | None:
         """A parameter that a decorator passes, as click's do."""
@@ -253,12 +257,15 @@ class Options:
         return self._held(default, owner.parent or owner, None, depth + 1)
 
     def _named(self, expr: ast.Name, scope: Scope) -> list[Default] | None:
-        """A parameter that click or hydra fills in."""
+        """A parameter that click or hydra fills in, or that is given all options at once."""
         owner = scope.binding_scope(expr.id)
         option = _declared(owner.facts, self._program).options.get(expr.id) if owner is not None else None
         if option is None:
             return None
         is_parameter = any(isinstance(o, Parameter) and o.name == expr.id for o in self._program.origins(expr, scope))
+        if not is_parameter and [b.kind for b in scope.bindings_of(expr)] == ["parameter"] and owner is not None:
+            calls = self._program.callers_of(owner)
+            is_parameter = bool(calls) and all(_passes_options(*call) for call in calls or ())
         return [option] if is_parameter else None
 
     def _configured(self, name: str, scope: Scope) -> list[Default] | None:
@@ -339,9 +346,12 @@ def certainty_of(expr: ast.expr, scope: Scope, program: Program, wanted: Callabl
     return Certainty.LIKELY if any(v.settable for v in values) else Certainty.CERTAIN
 
 
-def _passes_options(call: ast.Call) -> bool:
-    """Whether a call passes all attributes of an object on: `main(**vars(args))`."""
-    match [keyword.value for keyword in call.keywords if keyword.arg is None]:
+def _passes_options(call: ast.Call, scope: Scope) -> bool:
+    """Whether a call passes all attributes of an object on: `main(**vars(args))`, also by way of a name."""
+    passed = [keyword.value for keyword in call.keywords if keyword.arg is None]
+    if len(passed) == 1 and isinstance(passed[0], ast.Name):
+        passed = [b.value for b in scope.bindings_of(passed[0]) if isinstance(b.value, ast.expr)]
+    match passed:
         case [ast.Call(func=ast.Name(id="vars"), args=[_]) | ast.Attribute(attr="__dict__")]:
             return True
     return False
