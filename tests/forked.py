@@ -11,6 +11,7 @@ import pkgutil
 import subprocess
 import sys
 import tempfile
+import threading
 import warnings
 from collections.abc import Callable, Mapping
 from functools import cache
@@ -20,6 +21,8 @@ from typing import NoReturn
 
 import preloaded
 from torchrepro_lint import checks, cli, fixing
+
+_FORKING = threading.Lock()  # one thread at a time: what libraries do before and after a fork is not made for two
 
 
 def lint(
@@ -36,7 +39,8 @@ def lint(
     _import()
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err, warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)  # of other threads: those of pytest-xdist wait for messages
-        child = os.fork()
+        with _FORKING:
+            child = os.fork()
         if not child:
             _become(arguments, cwd, environment, (out.fileno(), err.fileno()), before)
         status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
