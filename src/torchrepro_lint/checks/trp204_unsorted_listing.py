@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from torchrepro_lint.checks.draft import Draft, Place
 from torchrepro_lint.checks.order_doubts import is_unclear
@@ -25,25 +25,29 @@ def check(module: Module, program: Program) -> Iterator[Draft]:
     drafts = {listing.node: draft for listing in found if (draft := _draft(listing, program)) is not None}
     left = {_folder(listing) for listing in found if listing.node not in drafts and not _is_unordered(listing)}
     doubtful = {one.node for one in found if one.node in drafts and (drafts[one.node].unsafe or _folder(one) in left)}
-    nested = [(inner.node, outer) for inner in found for outer in _outer(inner, found)]
+    places = _by_place(found)
+    nested = [(inner.node, outer) for inner in found for outer in _outer(inner, places)]
     doubtful |= {node for pair in nested if not doubtful.isdisjoint(pair) for node in pair}
     yield from (draft._replace(unsafe=node in doubtful) for node, draft in drafts.items())
 
 
-def _outer(listing: Listing, others: Collection[Listing]) -> set[ast.Call]:
+def _by_place(found: Collection[Listing]) -> dict[tuple[Scope, ast.AST | str], list[ast.Call]]:
+    """The listings of each function by their nodes, and by the names that they get."""
+    places: dict[tuple[Scope, ast.AST | str], list[ast.Call]] = {}
+    for listing in found:
+        targets = getattr(listing.scope.facts.statement(listing.node), "targets", ())
+        names: list[ast.AST | str] = [target.id for target in targets if isinstance(target, ast.Name)]
+        for at in (listing.node, *names):
+            places.setdefault((listing.scope.function, at), []).append(listing.node)
+    return places
+
+
+def _outer(listing: Listing, places: Mapping[tuple[Scope, ast.AST | str], Sequence[ast.Call]]) -> set[ast.Call]:
     """The listings in whose items' loops a listing stands: only both together, sorted, give one order."""
-    facts = listing.scope.facts
-    loops = [node.iter for node in facts.ancestors(listing.node) if isinstance(node, ast.For)]
-    named = {n.id for loop in loops for n in ast.walk(loop) if isinstance(n, ast.Name)}
-    found = set()
-    for other in others:
-        if other.scope.function is not listing.scope.function or other is listing:
-            continue
-        made = getattr(facts.statement(other.node), "targets", ())
-        is_named = any(isinstance(target, ast.Name) and target.id in named for target in made)
-        if is_named or any(other.node in ast.walk(loop) for loop in loops):
-            found.add(other.node)
-    return found
+    loops = (node.iter for node in listing.scope.facts.ancestors(listing.node) if isinstance(node, ast.For))
+    inside = (n.id if isinstance(n, ast.Name) else n for loop in loops for n in ast.walk(loop))
+    found = {node for at in inside for node in places.get((listing.scope.function, at), ())}
+    return found - {listing.node}
 
 
 def _folder(listing: Listing) -> tuple[str, Scope]:
