@@ -17,6 +17,7 @@ from torchrepro_lint.engine import Request
 from torchrepro_lint.engine import check as _checked
 from torchrepro_lint.model import Finding
 from torchrepro_lint.narrowing import as_configured
+from torchrepro_lint.projects import apart, together
 from torchrepro_lint.settings import SettingsError, SettingsResolver
 
 
@@ -72,7 +73,8 @@ def check(
     )
     request = _request(tuple(map(Path, paths)) or (Path(),), resolver, torch, text)
     try:
-        result = _checked(request._replace(narrowings=as_configured(request)))
+        requests = (each._replace(narrowings=as_configured(each)) for each in apart(request))
+        result = together(map(_checked, requests))
     except BaselineError as error:
         raise SettingsError(f"baseline: {error}") from None
     missing = (f"no such file or folder: {path}" for path in result.missing)

@@ -33,7 +33,8 @@ _Wanted = Callable[["os.DirEntry[str]", Reach], bool]
 class Discovery(NamedTuple):
     """Absolute, sorted paths: `files` to check, `missing` ones that were named, and folders with the reason
     why they cannot be listed. `root` is the project's folder, `outside` are links out of it, which are not followed.
-    `is_whole` says that `files` are all Python files of the project, under the same settings everywhere."""
+    `is_whole` says that `files` are all Python files of the project, under the same settings everywhere; `repositories`
+    are the folders looked into that are repositories of git."""
 
     files: tuple[Path, ...]
     missing: tuple[Path, ...]
@@ -41,6 +42,7 @@ class Discovery(NamedTuple):
     root: Path
     outside: tuple[Path, ...] = ()
     is_whole: bool = False
+    repositories: tuple[Path, ...] = ()
 
 
 def discover(paths: Sequence[Path], settings_for: SettingsFor, *, force_exclude: bool) -> Discovery:
@@ -64,7 +66,8 @@ def discover(paths: Sequence[Path], settings_for: SettingsFor, *, force_exclude:
     files = walk.files()
     unreadable = tuple(sorted(set(walk.unreadable)))
     is_whole = [*map(_absolute, paths)] == [root] and walk.is_uniform and not force_exclude
-    return Discovery(files, tuple(sorted(set(missing))), unreadable, root, tuple(sorted(walk.outside)), is_whole)
+    missed, outside = tuple(sorted(set(missing))), tuple(sorted(walk.outside))
+    return Discovery(files, missed, unreadable, root, outside, is_whole, tuple(sorted(walk.repositories)))
 
 
 def python_files(root: Path, settings: Settings) -> tuple[Path, ...]:
@@ -98,14 +101,25 @@ def named_from(root: Path, path: Path) -> str:
 
 def project_root(paths: Sequence[Path]) -> Path:
     """The nearest folder at or above all `paths` that has a project's marker; without one, the current folder
-    when it contains them all, else the folder that their common package is imported from."""
+    when it contains them all, unless it is the top of the disk, else the folder that their common package is imported
+    from."""
     here = Path.cwd()
     folders = [path if os.path.isdir(path) else path.parent for path in map(_absolute, paths)]
     common = Path(os.path.commonpath(folders)) if folders else here
-    for folder in (common, *common.parents):
-        if any(os.path.exists(folder / marker) for marker in ROOT_MARKERS):
-            return folder
-    return here if common.is_relative_to(here) else _imported_from(common)
+    marked = next(filter(is_marked, (common, *common.parents)), None)
+    if marked is not None:
+        return marked
+    return here if common.is_relative_to(here) and not is_top(here) else _imported_from(common)
+
+
+def is_marked(folder: Path) -> bool:
+    """Whether something in a folder says that a project begins there."""
+    return any(os.path.exists(folder / marker) for marker in ROOT_MARKERS)
+
+
+def is_top(folder: Path) -> bool:
+    """Whether a folder is the top of its disk, which is nobody's project."""
+    return folder == folder.parent
 
 
 def _imported_from(folder: Path) -> Path:
@@ -123,6 +137,7 @@ class _Walk:
         self.outside: set[Path] = set()
         self._reach = Reach(within)
         self.unreadable: list[tuple[Path, str]] = []
+        self.repositories: set[Path] = set()
         self._real: dict[str, str] = {}
         self._links: dict[str, str] = {}
         self._linked_folders: dict[str, list[_Rules]] = {}
@@ -193,6 +208,7 @@ class _Walk:
             return
         names = {entry.name for entry in entries}
         if ".git" in names:
+            self.repositories.add(Path(name))
             ignores = self._repository_rules(name)
         if ".gitignore" in names:
             ignores = [*ignores, *self._read_gitignore(os.path.join(name, ".gitignore"), name)]

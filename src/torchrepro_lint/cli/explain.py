@@ -43,22 +43,25 @@ def explain(paths: tuple[Path, ...], output_format: str, color: str, config: Pat
     from torchrepro_lint.cli import streams
     from torchrepro_lint.engine import Request, Run
     from torchrepro_lint.explaining import explain as explained_by
+    from torchrepro_lint.projects import apart
     from torchrepro_lint.report import Context
     from torchrepro_lint.report.explanation import render_json, render_text
     from torchrepro_lint.settings import SettingsError, SettingsResolver
 
     try:
         resolver = SettingsResolver(cards.codes(), isolated=isolated, config=config)
-        run = Run(Request(paths or (Path(),), resolver))
-        explained = explained_by(run, run.files)
+        requests = apart(Request(paths or (Path(),), resolver))
+        if output_format == "json" and len(requests) > 1:
+            raise streams.Failure(f"--output-format json: the paths belong to {len(requests)} projects; name one")
+        found = [explained_by(run, run.files) for run in map(Run, requests)]
     except SettingsError as error:
         raise streams.Failure(str(error)) from None
+    context = Context(streams.wants_color(color), streams.width(), Path.cwd(), fixing=False)
     if output_format == "json":
         streams.as_utf8()
-        streams.write(render_json(explained))
-    else:
-        context = Context(streams.wants_color(color), streams.width(), Path.cwd(), fixing=False)
-        streams.write(render_text(explained, context))
-    for problem in explained.problems:
+    for explained in found:
+        streams.write(render_json(explained) if output_format == "json" else render_text(explained, context))
+    problems = [problem for explained in found for problem in explained.problems]
+    for problem in problems:
         streams.complain(problem)
-    return 2 if explained.problems else 0
+    return 2 if problems else 0

@@ -15,6 +15,7 @@ from torchrepro_lint.cli.options import Options
 from torchrepro_lint.cli.outputs import show, show_diff
 from torchrepro_lint.cli.streams import FAILED, Failure, complain, exit_code
 from torchrepro_lint.engine import Request, Result, check, uncollected
+from torchrepro_lint.projects import apart, together
 from torchrepro_lint.report import WITH_EDITS
 from torchrepro_lint.report.escaping import visible
 from torchrepro_lint.report.summary import after_fixing, counted
@@ -66,8 +67,9 @@ def _resolver(options: Options) -> SettingsResolver:
 
 def findings_in(paths: tuple[Path, ...], isolated: bool, config: Path | None) -> Result:
     """What `check` finds, for a command that goes on from there."""
+    request = Request(paths, SettingsResolver(cards.codes(), isolated=isolated, config=config))
     try:
-        return check(Request(paths, SettingsResolver(cards.codes(), isolated=isolated, config=config)), None)
+        return together(check(each) for each in apart(request))
     except SettingsError as error:
         raise Failure(str(error)) from None
 
@@ -98,16 +100,19 @@ def _timings(options: Options) -> Timings | None:
 
 
 def _watched(options: Options) -> Request:
-    return narrowed(options, _request(options, _resolver(options), None))[0]
+    requests = apart(_request(options, _resolver(options), None))
+    if len(requests) > 1:
+        raise Failure(f"--watch: {_named(options)} belong to {len(requests)} projects; name one")
+    return narrowed(options, requests[0])[0]
 
 
 def _checked(options: Options, resolver: SettingsResolver) -> int:
     stdin = _stdin(options)
     request = _request(options, resolver, stdin)
-    request, known = narrowed(options, request)
-    result = _result(options, request)
-    if known is not None:
-        conclude(options, known)
+    requests = apart(request)
+    if options.write_baseline is not None and len(requests) > 1:
+        raise Failure(f"--write-baseline: {_named(options)} belong to {len(requests)} projects; each has its own")
+    result = together(_concluded(options, each) for each in requests)
     if stdin and options.fixing:
         streams.write_bytes(stdin.encoded(result.fixed_text))
     if options.diff:
@@ -120,6 +125,15 @@ def _checked(options: Options, resolver: SettingsResolver) -> int:
 
         streams.write(rows(request.timings), err=True)
     return _exit_code(options, result)
+
+
+def _concluded(options: Options, request: Request) -> Result:
+    """The result in one project, with what is to be said of its baseline."""
+    request, known = narrowed(options, request)
+    result = _result(options, request)
+    if known is not None:
+        conclude(options, known)
+    return result
 
 
 def _stdin(options: Options) -> Stdin | None:

@@ -14,6 +14,12 @@ def unified_diff(rel: str, before: str, after: str) -> str:
     return "".join(whole)
 
 
+def renamed(diff: str, rel: str) -> str:
+    """The same change of a file that is called otherwise."""
+    changes = diff.split("\n", 2)[2]
+    return f"--- {_diff_name('a/' + rel)}\n+++ {_diff_name('b/' + rel)}\n{changes}"
+
+
 def _lines(text: str) -> list[str]:
     lines = text.split("\n")
     return [f"{line}\n" for line in lines[:-1]] + ([lines[-1]] if lines[-1] else [])
