@@ -37,11 +37,12 @@ if __name__ == "__main__":
     [
         ("", [("note", "depends")]),
         (MAIN.format(first="pass"), [("warning", "likely")]),
-        (MAIN.format(first="torch.manual_seed(0)"), [("note", "depends")]),
+        (MAIN.format(first="torch.manual_seed(0)"), [("warning", "likely")]),
+        (MAIN.format(first="__import__(sys.argv[3]).seed_all()"), [("note", "depends")]),
         (MAIN.format(first="net.set_seed(0)"), [("note", "depends")]),
     ],
 )
-def test_a_file_that_is_a_program_without_seeds(tmp_path: Path, main: str, wanted: list[tuple[str, str]]) -> None:
+def test_a_file_that_is_a_program_that_does_not_seed_numpy(tmp_path: Path, main: str, wanted: list[tuple[str, str]]) -> None:
     (tmp_path / "train.py").write_text(CLUSTERS.format(main=main))
     resolver = SettingsResolver(cards.codes(), isolated=True, overrides={"select": ["TRP111"]})
     found = check(Request((tmp_path,), resolver)).findings

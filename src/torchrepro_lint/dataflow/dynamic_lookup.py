@@ -9,8 +9,10 @@ import ast
 from collections.abc import Iterable
 from typing import NamedTuple
 
+from torchrepro_lint.dataflow.abstract_values import Reference
 from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.index import Scope
+from torchrepro_lint.project.names import Variable
 
 
 class Pick(NamedTuple):
@@ -38,5 +40,14 @@ def picked(function: ast.expr, scope: Scope, program: Program) -> Pick | None:
             return Pick(scope.facts.scope, key)
         case _:
             return None
-    module = program.resolve(holder, scope)
-    return Pick(module, key) if isinstance(module, Scope) and module.kind == "module" else None
+    module = _module(holder, scope, program)
+    return Pick(module, key) if module is not None else None
+
+
+def _module(expr: ast.expr, scope: Scope, program: Program) -> Scope | None:
+    """The module of the project that an expression is, also where its name is bound to something else later on."""
+    target = program.resolve(expr, scope)
+    if isinstance(target, Variable):
+        origins = program.origins(expr, scope)
+        target = origins[0].target if len(origins) == 1 and isinstance(origins[0], Reference) else None
+    return target if isinstance(target, Scope) and target.kind == "module" else None

@@ -57,10 +57,12 @@ def may_be_seeded(facts: ModuleFacts, program: Program) -> bool:
 
 
 def is_unseeded(scope: Scope, program: Program) -> bool:
-    """Whether code runs in a program that its file starts and that was followed to its end, which seeds nothing."""
+    """Whether code runs in a program that its file starts and that was followed to its end, which never seeds numpy."""
     programs = seedings(scope.facts, program)
     runs = scope.function.kind == "module" or any(scope.function in seeding.entered for seeding in programs)
-    return bool(programs) and runs and all(s.complete and not s.seeders and not s.met for s in programs)
+    seeders = [*(seeder for s in programs for seeder in s.seeders), *(m.seeder for s in programs for m in s.met)]
+    may_seed = any(seeder is None or NUMPY in seeder.families for seeder in seeders)
+    return bool(programs) and runs and not may_seed and all(s.complete for s in programs)
 
 
 def is_reported(facts: ModuleFacts, program: Program) -> bool:
