@@ -277,7 +277,7 @@ class Evaluation(Generic[V]):
             case "parameter":
                 return self._parameter(binding, scope)
             case "function" | "class":
-                return self._domain.reference(scope.children[binding.node], binding.node, scope)
+                return self._domain.reference(scope.defined(binding.node), binding.node, scope)
             case "import":  # one of several: which, depends on a test
                 return self._one_import(binding, scope)
             case "other" if isinstance(binding.node, ast.arg):

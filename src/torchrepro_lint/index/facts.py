@@ -105,6 +105,11 @@ class Scope:
             return None
         return parameters[0].arg
 
+    def defined(self, node: ast.AST) -> Scope:
+        """The function or class whose definition binds a name here, also where one inside says `global` or
+        `nonlocal`."""
+        return self.children[node] if node in self.children else self.facts.scope_of(node).children[node]
+
     @property
     def own_name(self) -> str:
         """The name without those of the scopes around it."""

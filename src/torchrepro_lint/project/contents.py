@@ -76,7 +76,7 @@ def only_defines(facts: ModuleFacts, name: str) -> bool:
     """Whether a call of its function `name` runs nothing: one that makes a decorator, say."""
     match facts.scope.bindings.get(name):
         case [binding] if binding.kind == "function":
-            function = facts.scope.children[binding.node]
+            function = facts.scope.defined(binding.node)
             return not function.runs and not getattr(function.node, "decorator_list", ())
     return False
 

@@ -104,8 +104,7 @@ class Names:
         target: Target | None = None
         if len(bindings) == 1:
             if first.kind in ("function", "class"):
-                made_in = owner if first.node in owner.children else owner.facts.scope_of(first.node)  # `global f`
-                target = made_in.children.get(first.node)
+                target = owner.defined(first.node)
             elif first.kind == "assign" and isinstance(first.value, ast.Name | ast.Attribute):
                 target = self.resolve(first.value, owner, depth + 1)
         if target is None or isinstance(target, Variable):
