@@ -136,6 +136,10 @@ SEARCHES = {
         lambda n: HEAD + "def f(x):\n" + "    torch.manual_seed(id(x))\n" * n + "apply(f)\n" * n,
         40,
     ),
+    "listings in loops": (
+        lines("import os; found{i} = []\nfor f in os.listdir('d{i}'):\n    for g in os.listdir(f): found{i}.append(g)"),
+        60,
+    ),
     "a dict that is updated": (
         lambda n: HEAD + "kw = {}\n" + "kw.update(a=1)\n" * n + "DataLoader(ds, **kw)\n" * n,
         80,
