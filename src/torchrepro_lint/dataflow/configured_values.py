@@ -25,6 +25,7 @@ OriginsOf: TypeAlias = "Callable[[ast.expr, Scope], list[Origin]]"
 MAX_CLASSES = 8
 _KEY = re.compile(r"[\w-]+")
 _USUAL = "cfg|conf|config|opts?|hparams|params"
+_FILLS = (b"update", b"merge", b"setattr", b"override")
 # A project whose text has none of these reads no configuration.
 _READS = re.compile(
     rb"(?:yaml|json|toml\w*|tomli)\.\w*load|from (?:yaml|hydra)|(?:hydra|OmegaConf)\.|import OmegaConf|LightningCLI"
@@ -87,9 +88,11 @@ class ConfiguredValues:
         own = [re.escape(name) for name in _names_of(holder)]
         names = "|".join(dict.fromkeys([_USUAL, *own]))
         text, assigned = self._project.text, _set_to(names, "|".join(own), key)
-        if text.any_match(assigned, (key.lower().encode(),)) is not False:
+        if text.any_match(assigned, (key.encode().lower(),)) is not False:
             return True
-        return text.any_match(_filled(names), (b"update", b"merge", b"setattr", b"override")) is not False
+        if text.any_match(_filled(_USUAL), _FILLS) is not False:
+            return True
+        return any(text.any_match(_filled(name), (name.encode().lower(),)) is not False for name in own)
 
 
 @cache
