@@ -42,7 +42,9 @@ if __name__ == "__main__":
         (MAIN.format(first="net.set_seed(0)"), [("note", "depends")]),
     ],
 )
-def test_a_file_that_is_a_program_that_does_not_seed_numpy(tmp_path: Path, main: str, wanted: list[tuple[str, str]]) -> None:
+def test_a_file_that_is_a_program_that_does_not_seed_numpy(
+    tmp_path: Path, main: str, wanted: list[tuple[str, str]]
+) -> None:
     (tmp_path / "train.py").write_text(CLUSTERS.format(main=main))
     resolver = SettingsResolver(cards.codes(), isolated=True, overrides={"select": ["TRP111"]})
     found = check(Request((tmp_path,), resolver)).findings

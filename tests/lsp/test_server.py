@@ -85,6 +85,28 @@ def test_folders_are_there_from_the_start_or_come_and_go(tmp_path: Path) -> None
     asyncio.run(run())
 
 
+def test_repositories_in_a_folder_are_projects_of_their_own(session: Session, tmp_path: Path) -> None:
+    async def work(editor: Editor) -> None:
+        await editor.until(lambda: editor.codes(editor.uri("two/train.py")) == [("TRP101", 3)])
+        beside = editor.open("train.py")
+        await editor.until(lambda: editor.codes(beside) == [("TRP101", 3)])
+        seeding = "import torch\n\nfrom model import build\n\ntorch.manual_seed(0)\n"
+        editor.type(beside, TRAIN.replace("from model import build\n", seeding))
+        await editor.until(lambda: editor.codes(beside) == [])
+        assert editor.codes(editor.uri("one/train.py")) == []
+        assert editor.codes(editor.uri("two/train.py")) == [("TRP101", 3)]
+
+    for name in ("one", "two"):
+        (tmp_path / name / ".git").mkdir(parents=True)
+    program = {name: text for name, text in PROJECT.items() if name.endswith(".py")}
+    one = {f"one/{name}": text for name, text in (program | {"train.py": SEEDED}).items()}
+    session(program | one | {f"two/{name}": text for name, text in program.items()}, work)
+    assert sorted(f"{f.location.path} {f.code}" for f in check(tmp_path, select=["TRP101"]).findings) == [
+        "train.py TRP101",
+        "two/train.py TRP101",
+    ]
+
+
 def test_the_whole_program_is_checked_as_one_types(session: Session) -> None:
     async def work(editor: Editor) -> None:
         train, model = editor.uri("train.py"), editor.uri("model.py")

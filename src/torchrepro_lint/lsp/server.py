@@ -24,6 +24,7 @@ from torchrepro_lint.lsp.folder import Folder, Open, Shown, notebook_text
 from torchrepro_lint.lsp.protocol import Document
 from torchrepro_lint.model import Finding
 from torchrepro_lint.narrowing import as_configured
+from torchrepro_lint.projects import apart
 from torchrepro_lint.report import Context
 from torchrepro_lint.report.explanation import render_text
 from torchrepro_lint.settings import SettingsError, SettingsResolver
@@ -49,6 +50,7 @@ class Server(LanguageServer):
     def __init__(self) -> None:
         super().__init__("torchrepro-lint", __version__, notebook_document_sync=_NOTEBOOKS)
         self.folders: dict[Path, Folder] = {}
+        self._inside: dict[Path, list[Path]] = {}  # the folders that are checked for one of the workspace
         self.changed: dict[Path, str | None] = {}
         self._open: dict[Path, str] = {}  # the URI under which the editor knows a file or notebook
         self._due = 0.0
@@ -120,8 +122,20 @@ class Server(LanguageServer):
         self.schedule()
 
     # -- what is checked ----------------------------------------------------------------------------------------
+    def enter(self, path: Path) -> None:
+        """Check a folder of the workspace, and each project that lies in it, if it is none itself."""
+        self._inside[path] = [path]
+        self._guarded(lambda: self._inside[path].extend(_projects_in(path)))
+        for folder in self._inside[path]:
+            self.add_folder(folder)
+
+    def leave(self, path: Path) -> None:
+        """A folder of the workspace is none any more."""
+        for folder in self._inside.pop(path, ()):
+            self.leave_folder(folder)
+
     def add_folder(self, path: Path) -> None:
-        """Check a folder of the workspace, or a single file."""
+        """Check a folder, or a single file."""
         if path in self.folders:
             return
         for alone in [file for file in self._open if file in self.folders and file.is_relative_to(path)]:
@@ -201,10 +215,20 @@ class Server(LanguageServer):
         return self.folder_of(path), path
 
 
+def _projects_in(path: Path) -> list[Path]:
+    """The folders further in that are projects of their own."""
+    requests = apart(Request((path,), SettingsResolver(cards.codes())))
+    return [r.root for r in requests if r.root is not None and path in r.root.parents]
+
+
 def _requester(path: Path) -> Callable[[], Request]:
+    """Asks for a file or a folder without the projects further in, which are asked for by themselves."""
+
     def request() -> Request:
         asked = Request((path,), SettingsResolver(cards.codes()))
-        return asked._replace(narrowings=as_configured(asked))
+        others = [r for r in apart(asked) if r.root is None or path not in r.root.parents]
+        own = others[0] if others else asked._replace(paths=(), root=path)
+        return own._replace(narrowings=as_configured(own))
 
     return request
 
@@ -219,7 +243,7 @@ def initialized(ls: Server, params: types.InitializedParams) -> None:
     for uri in ls.workspace.folders or filter(None, [ls.workspace.root_uri]):
         path = uris.to_fs_path(uri)
         if path is not None:
-            ls.add_folder(Path(path))
+            ls.enter(Path(path))
     watched = ls.client_capabilities.workspace and ls.client_capabilities.workspace.did_change_watched_files
     if watched and watched.dynamic_registration:
         watchers = [types.FileSystemWatcher(f"**/*{suffix}") for suffix in WATCHED]
@@ -231,7 +255,7 @@ def initialized(ls: Server, params: types.InitializedParams) -> None:
 
 @server.feature(types.WORKSPACE_DID_CHANGE_WORKSPACE_FOLDERS)
 def did_change_workspace_folders(ls: Server, params: types.DidChangeWorkspaceFoldersParams) -> None:
-    for change, folders in ((ls.leave_folder, params.event.removed), (ls.add_folder, params.event.added)):
+    for change, folders in ((ls.leave, params.event.removed), (ls.enter, params.event.added)):
         for path in filter(None, (uris.to_fs_path(folder.uri) for folder in folders)):
             change(Path(path))
     ls.schedule()
