@@ -16,7 +16,7 @@ from itertools import pairwise
 
 from torchrepro_lint import catalogue
 from torchrepro_lint.dataflow import Program
-from torchrepro_lint.dataflow.abstract_values import Origin, Result
+from torchrepro_lint.dataflow.abstract_values import Origin, Result, Unknown
 from torchrepro_lint.dataflow.conditions import conditions, contradict, known
 from torchrepro_lint.dataflow.edges import Edges
 from torchrepro_lint.dataflow.follow import Follow, Policy
@@ -199,7 +199,7 @@ def _passed(use: Use[None], call: ast.Call, edges: Edges) -> Steps | None:
     if name is None:
         is_tried = isinstance(call.func, ast.Attribute) and call.func.attr in rows["methods"]
         return STOP if is_tried else (use.at(call),) if _is_model(call, use.scope, program) else None
-    if name in rows["functions"]:
+    if name in rows["functions"] or name in rows["compares"]:
         return STOP
     if any(k.arg == "out" for k in call.keywords) or name in catalogue.table("rng")["kept"]["functions"]:
         return _RESULT
@@ -210,19 +210,24 @@ def _is_model(call: ast.Call, scope: Scope, program: Program) -> bool:
     """Whether an object is called that computes: a module of torch, or of a library that builds models, or what is
     chosen while the program runs and named like one."""
     origins = program.origins(call.func, scope)
-    if origins and not any(isinstance(o, Result) and o.callee is None for o in origins):
-        return all(_makes_model(o, program) for o in origins)
+    made = [_makes_model(origin, program) for origin in origins]
+    if made and None not in made:
+        return all(made)
     name = last_name(call.func)
-    return program.by_name(_MODEL.search(name) is not None, "that a model is called", scope, name)
+    is_named_so = False not in made and _MODEL.search(name) is not None
+    return program.by_name(is_named_so, "that a model is called", scope, name)
 
 
-def _makes_model(origin: Origin, program: Program) -> bool:
+def _makes_model(origin: Origin, program: Program) -> bool | None:
+    """Whether an object is a model; None where it is not known what made it."""
     match origin:
         case Result(callee=Scope(kind="class") as owner):
             return program.names.method(owner, "forward") is not None
         case Result(callee=str() as name):
             package, transparent = name.partition(".")[0], catalogue.table("callables")["transparent"]["packages"]
             return package in ("torch", "torchvision") or package not in ("builtins", *transparent)
+        case Result(callee=None) | Unknown():
+            return None
     return False
 
 
