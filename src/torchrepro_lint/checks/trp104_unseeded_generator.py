@@ -42,7 +42,7 @@ def check(module: Module, program: Program) -> Iterator[Draft]:
         certainty = _certainty(seed, program)
         if certainty is None or call.subclass is not None:
             continue
-        if is_given_a_state(call, program) or names_something(call):
+        if is_given_a_state(call, program) or names_something(call, program):
             continue
         if not reached_by_default(call.node, call.scope, program, about_seed):
             continue

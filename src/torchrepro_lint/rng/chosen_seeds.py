@@ -17,6 +17,7 @@ from torchrepro_lint.dataflow import Call, Module, Program, Site, remembered, st
 from torchrepro_lint.dataflow.binding import argument_place, keyword_value, parameter_at
 from torchrepro_lint.index import ModuleFacts, Scope
 from torchrepro_lint.rng.entropy import Entropy, Source
+from torchrepro_lint.rng.generators import names_something
 
 _SEEDS = re.compile(r"(?:^|_)(?:seed|seeds|reseed|seeding)(?:$|_)", re.IGNORECASE)
 _READS = re.compile(r"^_*(?:get|make|is|has|add|draw|pick|choose|new|random|parse|generate)_", re.IGNORECASE)
@@ -58,7 +59,7 @@ def _seedings(module: Module, program: Program) -> Iterator[Seeding]:
     for call in module.calls(parameters.keys()):
         seed = call.argument(*parameters[call.name])
         seen.add(call.node)
-        if isinstance(seed, Site):
+        if isinstance(seed, Site) and not names_something(call, program):
             yield Seeding(call.node, call.scope, seed)
     for node, scope in module.facts.calls.get("manual_seed", ()):  # of a generator
         seed = Call(node, scope, "", program).argument("seed", 0)

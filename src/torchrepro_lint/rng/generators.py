@@ -15,7 +15,7 @@ from torchrepro_lint.dataflow.binding import argument_for
 from torchrepro_lint.dataflow.conditions import conditions
 from torchrepro_lint.dataflow.reaching_definitions import reaching
 from torchrepro_lint.dataflow.references import reads_of_target, relatives
-from torchrepro_lint.index import Scope, last_name
+from torchrepro_lint.index import ModuleFacts, Scope, last_name
 
 MAX_CALLS = 3  # that hand a parameter on
 
@@ -69,13 +69,18 @@ def _is_one_of_several(call: Call) -> bool:
     return any(v is None or not (isinstance(v, ast.Constant) and v.value is None) for v in others)
 
 
-def names_something(call: Call) -> bool:
-    """Whether the generator is used up at once for a name: `run_id = random.Random().getrandbits(64)`."""
-    facts = call.facts
-    child: ast.AST = call.node
-    if not isinstance(facts.parents[call.node], ast.Attribute):
+def names_something(call: Call, program: Program) -> bool:
+    """Whether all that is drawn from a generator are names: `run_id = random.Random().getrandbits(64)`."""
+    at_once = isinstance(call.facts.parents[call.node], ast.Attribute)
+    drawn = [Site(call.node, call.scope)] if at_once else _reads(call, program)
+    return bool(drawn) and all(_gives_a_name(site.node, site.scope.facts) for site in drawn)
+
+
+def _gives_a_name(generator: ast.expr, facts: ModuleFacts) -> bool:
+    child: ast.AST = generator
+    if not isinstance(facts.parents[generator], ast.Attribute):
         return False
-    for parent in facts.ancestors(call.node):
+    for parent in facts.ancestors(generator):
         match parent:
             case ast.keyword(arg=str(name)):
                 return is_label(name)
