@@ -17,6 +17,7 @@ from torchrepro_lint.checks.seed_met import (
     Declaration,
     beside,
     negative_option,
+    of_learner,
     on_all_devices,
     switched_on,
     with_default,
@@ -48,6 +49,7 @@ def seed_fix(program: Program, seeding: Seeding, found: Unseeded) -> Fix | None:
     if any(w.process is None for w in found.draws.values()) or not found.draws:
         fixes.append(
             switched_on(program, seeding, found)
+            or of_learner(program, seeding, found)
             or on_all_devices(program, seeding, found)
             or beside(program, seeding, found)
             or _in_program(program, seeding, found)

@@ -13,7 +13,8 @@ from typing import NamedTuple
 from torchrepro_lint.checks import seed_calls, seed_families
 from torchrepro_lint.checks.draft import Fix
 from torchrepro_lint.checks.seed_doubts import is_for_something_else, is_of_torch, warns
-from torchrepro_lint.dataflow import Program
+from torchrepro_lint.checks.seeded_learner import seeded_learner
+from torchrepro_lint.dataflow import Program, Site
 from torchrepro_lint.dataflow.binding import keyword_value
 from torchrepro_lint.dataflow.conditions import conditions
 from torchrepro_lint.dataflow.enclosing import calls_in
@@ -28,9 +29,10 @@ from torchrepro_lint.project.declarations import (
     flags_of,
     takes_integers,
 )
+from torchrepro_lint.rng import environments
 from torchrepro_lint.rng.seed_options import is_seed
 from torchrepro_lint.rng.usual_seed import usual_seed
-from torchrepro_lint.seeding.seeding import SEEDED, Seeding, SeedMet
+from torchrepro_lint.seeding.seeding import SEEDED, UNSEEDED, Seeding, SeedMet
 from torchrepro_lint.seeding.unseeded import Unseeded
 from torchrepro_lint.syntax import insert_after, replace, with_argument
 
@@ -59,6 +61,17 @@ def beside(program: Program, seeding: Seeding, found: Unseeded) -> Fix | None:
             if edits and times(program, met.scope) != "often":
                 is_doubtful = is_for_something_else(met, program) or _is_renamed(edits) or _is_undone(met, seeding)
                 return Fix(edits, is_doubtful or _is_seeded_again(met, seeding, found, first))
+    return None
+
+
+def of_learner(program: Program, seeding: Seeding, found: Unseeded) -> Fix | None:
+    """The seed of the first thing that learns, where nothing is drawn before it: an agent that is made without one."""
+    first = min((w.number for w in found.draws.values() if w.process is None), default=-1)
+    for met in seeding.met:
+        learner = environments.learner(Site(met.node, met.scope), program)
+        if learner is not None and met.process is None and met.sure and met.level == UNSEEDED and met.number <= first:
+            fix = seeded_learner(learner, program)
+            return fix if fix.edits else None
     return None
 
 

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 
 from torchrepro_lint.checks.draft import Draft, Fix, Place
 from torchrepro_lint.checks.generator_doubts import is_seed_unclear
+from torchrepro_lint.checks.seeded_learner import seeded_learner
 from torchrepro_lint.dataflow import Call, Module, Program
 from torchrepro_lint.dataflow.conditions import are_exclusive
 from torchrepro_lint.dataflow.execution_count import runs_often, runs_once
@@ -26,6 +27,13 @@ def check(module: Module, program: Program) -> Iterator[Draft]:
     """Report each environment where it is made; of two branches of which one runs, in the first."""
     if is_test(module.facts):
         return
+    for call, samples in environments.learning(module):
+        if environments.may_be_the_projects_own(call, program):
+            continue
+        fix = seeded_learner(call, program)
+        certainty = Certainty.CERTAIN if environments.surely_draws(call) else Certainty.LIKELY
+        yield Draft(call.node, {"call": call.written}, "sampled" if samples else None,
+                    certainty=certainty, edits=fix.edits, unsafe=fix.unsafe)  # fmt: skip
     known: dict[ast.AST, list[Call]] = {}  # those that are drawn from at the same place
     above: dict[Scope, set[str]] = {}  # the environments that the same function makes above
     for call in environments.made(module):
@@ -64,7 +72,10 @@ def _name(call: Call) -> str:
 
 
 def _seeded(call: Call, found: environments.Unseeded, beside: int, program: Program) -> Fix:
-    """Give it a seed below where it is made, and whether a person should look at that."""
+    """Give a seed to it below where it is made, or to what learns in it, and whether a person should look at that."""
+    learner = environments.learner(found.reset, program)
+    if learner is not None:
+        return seeded_learner(learner, program)
     statement = call.facts.parents[call.node]
     match statement:
         case ast.Assign(targets=[ast.Name() | ast.Attribute() as target]):

@@ -199,7 +199,7 @@ def _distribution_row(name: str | None, call: ast.Call, scope: Scope, program: P
     if row is None or not isinstance(function, ast.Attribute):
         return None
     makers = (name,) if name else program.makers(function.value, scope)
-    return row if any(isinstance(m, str) and m.startswith(row["package"]) for m in makers) else None
+    return row if any(isinstance(m, str) and m.startswith(tuple(row["packages"])) for m in makers) else None
 
 
 def _asked_row(name: str | None, call: ast.Call, scope: Scope, program: Program) -> Mapping[str, Any] | None:

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
+from typing import Any
 
 from torchrepro_lint import catalogue
 from torchrepro_lint.dataflow import Call, Module, Program, Site
@@ -24,7 +25,7 @@ _REGISTERS = re.compile(rb"\bregistration\s+import\b|\b(?:gym|gymnasium)\.(?:env
 _SPACES = ("action_space", "single_action_space")
 _LOOKED_AT = frozenset(
     f"builtins.{name}" for name in ("isinstance", "print", "type", "len", "hasattr", "str", "repr", "format", "id")
-)
+) | {"stable_baselines3.common.evaluation.evaluate_policy"}  # which resets it as it is
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,8 +45,35 @@ def made(module: Module) -> Iterator[Call]:
     makers, vectors = catalogue.names("environments", "makers"), catalogue.names("environments", "vectors")
     for call in module.calls({*makers, *vectors}):
         is_seeded = call.name in vectors and _may_seed(call, vectors[call.name]["functions"])
+        seed = makers[call.name].get("seed") if call.name in makers else None
+        is_seeded = is_seeded or (seed is not None and call.given(seed) is not False)
         if call.subclass is None and not is_seeded and not _is_steady(call):
             yield call
+
+
+def learning(module: Module) -> Iterator[tuple[Call, bool]]:
+    """The calls of what learns in an environment whose name it is given, without a seed, and whether it samples actions
+    from its space."""
+    for call in module.calls(_learners()):
+        environment = call.argument("env", 1)
+        is_named = isinstance(environment, Site) and isinstance(call.literal("env", 1), str)
+        if is_named and call.subclass is None and call.given("seed") is False:
+            yield call, bool(_learners()[call.name]["off_policy"])
+
+
+def learner(site: Site | None, program: Program) -> Call | None:
+    """The call at a place, where it is one of what learns in an environment that it is given."""
+    if site is None or not isinstance(site.node, ast.Call):
+        return None
+    name = program.callee(site.node, site.scope)
+    return Call(site.node, site.scope, name, program) if isinstance(name, str) and name in _learners() else None
+
+
+def learns(call: ast.Call, scope: Scope, program: Program) -> bool:
+    """`PPO("MlpPolicy", env).learn(1000)`, `PPO.load("agent").learn(1000)`"""
+    held = call.func.value if isinstance(call.func, ast.Attribute) else None
+    made = program.makers(held, scope) if held is not None else ()
+    return any(isinstance(maker, str) and maker.removesuffix(".load") in _learners() for maker in made)
 
 
 def surely_draws(call: Call) -> bool:
@@ -92,9 +120,11 @@ def unseeded(call: Call, program: Program) -> Unseeded | None:
     if search.escaped or "unclear" in found:
         return None
     spaces = {_method(site): site for site in reversed(found.get("space", ()))}
-    are_known = spaces.keys().isdisjoint(("seed", ""))
+    are_known = spaces.keys().isdisjoint(("seed", "")) and "space seeded" not in found
     reset = found.get("reset", [None])[0] if "seeded" not in found else None
     sampled = spaces.get("sample") if are_known else None
+    if sampled is None and are_known and "seeded" not in found:
+        sampled = next(iter(found.get("sampled", ())), None)
     steps = found.get("step", ()) if "adapted" not in found else ()
     return Unseeded(reset, sampled, tuple(found.get("seeded", ())), tuple(steps)) if reset or sampled else None
 
@@ -137,11 +167,28 @@ def _passed(use: Use[None], argument: Argument, callee: str | Scope | None, edge
             return STOP if callee.endswith(".__init__") else (*_adapted("Compatibility" in callee, use), made)
         case str() if callee in _LOOKED_AT:
             return STOP
+        case str() if callee in _learners():
+            return _learned(use, Call(argument.call, use.scope, callee, edges.program))
         case Scope(kind="class") if _wraps(callee, edges):
             is_adapted = edges.program.names.class_member(callee, "step") is not None
             made = use.at(argument.call)
             return (ESCAPED,) if _speaks_of_seeds(callee.node, callee) else (*_adapted(is_adapted, use), made)
     return None
+
+
+def _learned(use: Use[None], learner: Call) -> Steps:
+    """What learns in an environment resets it, and some sample actions from its space."""
+    seed = learner.given("seed")
+    if seed is not False:
+        told = ("seeded", "space seeded") if seed is True else ("unclear",)
+        return tuple(_found(what, learner.node, use) for what in told)
+    draws = (_found("reset", learner.node, use),)
+    return (*draws, _found("sampled", learner.node, use)) if _learners()[learner.name]["off_policy"] else draws
+
+
+@cache
+def _learners() -> Mapping[str, Mapping[str, Any]]:
+    return catalogue.names("environments", "learners")
 
 
 def _adapted(is_adapted: bool, use: Use[None]) -> Steps:
@@ -167,7 +214,7 @@ def _method(space: Site) -> str:
 
 def _name(call: Call) -> str:
     """The name of the environment, where it is written out."""
-    found = call.literal("id", 0)
+    found = call.literal("env", 1) if call.name in _learners() else call.literal("id", 0)
     return found.rpartition("/")[2] if isinstance(found, str) else ""
 
 

@@ -16,6 +16,7 @@ from torchrepro_lint.dataflow.reached import reached
 from torchrepro_lint.index import ModuleFacts, Scope
 from torchrepro_lint.project.entries import Entry
 from torchrepro_lint.rng.draws import Draw, Seeder
+from torchrepro_lint.rng.environments import learns
 from torchrepro_lint.rng.updates import is_optimizer
 
 UNSEEDED, MAYBE, SEEDED = 0, 1, 2
@@ -182,7 +183,9 @@ class Seeding:
     def _is_trained_by_library(self) -> bool:
         if "LightningCLI" in self.reached or ("train" in self.reached and self.reached & _TRAINERS):
             return True
-        return any(self._is_by_library(call, scope) for call, scope in self.calls("train"))
+        return any(self._is_by_library(*site) for site in self.calls("train")) or any(
+            learns(call, scope, self.program) for call, scope in self.calls("learn")
+        )
 
     def _is_by_library(self, call: ast.Call, scope: Scope) -> bool:
         """`trainer.train(...)` of a library's `SupervisedTrainer`, or of what it hands an optimizer to: the gradients

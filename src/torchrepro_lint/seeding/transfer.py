@@ -130,7 +130,9 @@ class Effects:
         if seeder is not None:
             if name in PUT and seeder.seed is not None and is_taken(seeder.seed, scope, self.program):
                 return state if self.paused else put_back(state, PUT[name])
-            return self.seed(seeder, state, frame)
+            seeded_there = self.seed(seeder, state, frame)
+            weights = draw_of(self.program, name, call, scope)  # of what learns, which are drawn then
+            return self._draw(weights, seeded_there, frame) if weights and seeded_there else seeded_there
         draw = draw_of(self.program, name, call, scope)
         if draw is not None:
             return self._draw(draw, state, frame)

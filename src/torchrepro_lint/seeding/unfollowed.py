@@ -24,7 +24,8 @@ _SIGNS = ("seed", "Seed", "SEED", "eterminis", "eproduc", "state(")
 _SEED_ARGUMENT = re.compile(r"(?:\w+_)?seed", re.IGNORECASE)
 _OWN_SEED = ("torch.", "numpy.", "random.", "sklearn.")  # what these are given as `seed=` is for one object
 _OF_INTEREST = ("torch", "numpy", "random")  # one of which a file that draws mentions
-_TENSORS = ("torch", "pytorch", "lightning", "accelerate", "transformers", "timm", "monai", "diffusers", "peft")
+_TENSORS = ("torch", "pytorch", "lightning", "accelerate", "transformers", "timm", "monai", "diffusers", "peft",
+            "stable_baselines3", "sb3_contrib")  # fmt: skip
 
 
 # -- seeds of the project ---------------------------------------------------------------------------------------------
