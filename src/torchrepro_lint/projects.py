@@ -10,15 +10,14 @@ import gc
 import os
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from torchrepro_lint.discover import discover, is_marked, is_top, named_from, project_root
+from torchrepro_lint.discover import discover, is_marked, is_top, project_root
 from torchrepro_lint.engine import Request, Result
 
 if TYPE_CHECKING:
-    from torchrepro_lint.model import Finding, Fix, Location
+    from torchrepro_lint.model import Finding
 
 
 def apart(request: Request) -> Sequence[Request]:
@@ -77,9 +76,10 @@ def together(found: Iterable[Result]) -> Result:
     if len(results) == 1:
         return results[0]
     from torchrepro_lint.fingerprints import with_fingerprints
+    from torchrepro_lint.moved import Moved  # most runs are of one project
 
     root = _common([result.root for result in results])
-    moved = [_Moved(result, root) for result in results]
+    moved = [Moved(result, root) for result in results]
     left_out: defaultdict[str, list[Finding]] = defaultdict(list)
     counted = Counter[str]()
     for each in moved:
@@ -105,45 +105,6 @@ def together(found: Iterable[Result]) -> Result:
         {path: text for result in results for path, text in result.texts.items()},
         frozenset(rel for each in moved for rel in map(each.rel, each.result.configurations)),
     )
-
-
-class _Moved:
-    """A result as it is told from another folder."""
-
-    def __init__(self, result: Result, root: Path) -> None:
-        self.result = result
-        self.name = named_from(root, result.root)
-        self._root = root
-
-    def rel(self, rel: str) -> str:
-        """The path of a file."""
-        return named_from(self._root, self.result.root / rel)
-
-    def told(self, problem: str) -> str:
-        """What could not be done, with the project in which."""
-        return f"{self.name}: {problem}"
-
-    def diffs(self) -> Iterable[tuple[str, str]]:
-        """The changes of files."""
-        from torchrepro_lint.fixing.diff import renamed
-
-        return [(self.rel(rel), renamed(diff, self.rel(rel))) for rel, diff in self.result.diffs]
-
-    def finding(self, finding: Finding) -> Finding:
-        """A finding, with all places that it names."""
-        return replace(
-            finding,
-            location=self._location(finding.location),
-            related=tuple(replace(item, location=self._location(item.location)) for item in finding.related),
-            fix=self._fix(finding.fix) if finding.fix is not None else None,
-        )
-
-    def _location(self, location: Location) -> Location:
-        return replace(location, path=self.rel(location.path))
-
-    def _fix(self, fix: Fix) -> Fix:
-        edits = tuple(replace(edit, path=self.rel(edit.path)) for edit in fix.edits)
-        return replace(fix, edits=edits, within=self.rel(fix.within) if fix.within else "")
 
 
 def _common(folders: Sequence[Path]) -> Path:
