@@ -11,7 +11,8 @@ from torchrepro_lint.dataflow import Module, Program
 from torchrepro_lint.dataflow.conditions import PathCondition, conditions
 from torchrepro_lint.dataflow.enclosing import loops_around
 from torchrepro_lint.dataflow.run_constant import RunConstant
-from torchrepro_lint.index import Scope, last_name
+from torchrepro_lint.elements import Level
+from torchrepro_lint.index import ModuleFacts, Scope, last_name
 from torchrepro_lint.rng.predicates import flag
 from torchrepro_lint.rng.reseeds import SeedCall, is_helper, seed_calls
 from torchrepro_lint.seeding.repeated import repeated_by
@@ -35,14 +36,18 @@ def check(module: Module, program: Program) -> Iterator[Draft]:
             continue
         if _is_left_to_callers(seeding, program):
             continue
-        if not _is_always_reached(seeding.node, seeding.scope, program):
+        tests = [c for c in conditions(seeding.node, seeding.scope) if not _leaves_evaluation_out(c)]
+        periodic = [c for c in tests if _holds_every_few_rounds(c, module.facts)]
+        if not all(_is_about_seeds(c, seeding.scope, program) for c in tests if c not in periodic):
             continue
         unit = repeated_by(seeding.node, seeding.scope, program)
-        if unit is not None:
+        if unit is not None and (unit in ("step", "epoch") or not periodic):
             reported.add(function)
             unit = "epoch" if _is_once_per_worker(seeding.node, seeding.scope) else unit
             seed = seeding.seed.scope.facts.text(seeding.seed.node)
-            yield Draft(seeding.node, {"call": seeding.written, "seed": seed, "unit": unit})
+            message, level = ("periodic", Level.WARNING) if periodic else (None, None)
+            slots = {"call": seeding.written, "seed": seed, "unit": unit}
+            yield Draft(seeding.node, slots, message=message, level=level)
 
 
 def _is_passed_constants(seeding: SeedCall, lasting: RunConstant) -> bool:
@@ -67,11 +72,15 @@ def _is_judged_at_calls(function: Scope, program: Program) -> bool:
     return program.by_name(says, "that a function seeds", function, name) or is_helper(function, program)
 
 
-def _is_always_reached(node: ast.AST, scope: Scope, program: Program) -> bool:
-    """Whether only tests about a seed or a worker, and those that leave evaluation out, decide about the call."""
-    deciding = [c for c in conditions(node, scope) if not _leaves_evaluation_out(c)]
-    words = [list(_words(c.test, scope, program)) for c in deciding]
-    return all(any(map(_TESTED.search, names)) for names in words)
+def _is_about_seeds(condition: PathCondition, scope: Scope, program: Program) -> bool:
+    """Whether a test is about a seed or a worker."""
+    return any(map(_TESTED.search, _words(condition.test, scope, program)))
+
+
+def _holds_every_few_rounds(condition: PathCondition, facts: ModuleFacts) -> bool:
+    """`if step % 100 == 0:` in a loop."""
+    in_loop = next(loops_around(facts, condition.owner), None) is not None
+    return in_loop and any(isinstance(n, ast.BinOp) and isinstance(n.op, ast.Mod) for n in ast.walk(condition.test))
 
 
 def _leaves_evaluation_out(condition: PathCondition) -> bool:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from torchrepro_lint.checks.draft import Draft, Place
-from torchrepro_lint.dataflow import Module, Program, remembered
+from torchrepro_lint.dataflow import Module, NodeSite, Program, remembered
 from torchrepro_lint.index import ModuleFacts, Scope
 from torchrepro_lint.seeding.seedings import seedings
 
@@ -49,14 +49,17 @@ def _kernel_on_gpu(seeding: Seeding, program: Program) -> tuple[ast.AST, Scope] 
     files = seeding.visited
     if not uses_gpu(files, program):
         return None
-    found = convolutions.kernels(files, program)
-    if not any(convolutions.looks_up(facts, program) for facts in files):
-        run = named_by(seeding.entry.facts, files, seeding.entered)
-        found = (s for s in found if s[1].facts not in seeding.files or part_of(s[1].facts, s[0]) in run)
+    is_looked_up = any(convolutions.looks_up(facts, program) for facts in files)
+    named = set() if is_looked_up else named_by(seeding.entry.facts, files, seeding.entered)
+
+    def runs(site: NodeSite) -> bool:
+        node, scope = site
+        return is_looked_up or scope.facts not in seeding.files or part_of(scope.facts, node) in named
+
     return (
-        next(found, None)
+        next(filter(runs, convolutions.kernels(files, program)), None)
         or next(convolutions.kernels(convolutions.files_chosen_by_name(files, program), program), None)
-        or next(convolutions.imported_kernels(files, program), None)
+        or next(convolutions.imported_kernels(files, runs, program), None)
     )
 
 

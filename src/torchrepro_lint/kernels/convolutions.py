@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from itertools import chain
 from pathlib import Path
 
@@ -53,10 +53,12 @@ def _kernels_in(facts: ModuleFacts, program: Program) -> tuple[NodeSite, ...]:
     return called
 
 
-def imported_kernels(visited: Iterable[ModuleFacts], program: Program) -> Iterator[NodeSite]:
+def imported_kernels(
+    visited: Iterable[ModuleFacts], runs: Callable[[NodeSite], bool], program: Program
+) -> Iterator[NodeSite]:
     """Those in the files that a program only imports, where it runs no layer in sight: a registry makes the model."""
     visited = list(visited)
-    if any(_layers(facts, program) for facts in visited):
+    if any(runs(site) for facts in visited for site in _layers(facts, program)):
         return iter(())
     paths = {path for facts in visited[:1] for path in program.project.reachable(facts.source.path)}
     fronts = {path.parent / "__init__.py" for path in paths}
@@ -65,9 +67,9 @@ def imported_kernels(visited: Iterable[ModuleFacts], program: Program) -> Iterat
     return kernels(program.loaded(sorted(paths)[:MAX_FILES]), program)
 
 
-def _layers(facts: ModuleFacts, program: Program) -> bool:
+def _layers(facts: ModuleFacts, program: Program) -> Iterator[CallSite]:
     sites = (site for name in _OTHER_LAYERS for site in facts.calls.get(name, ()))
-    return any((program.callee(*site) or "").startswith("torch.nn.") for site in sites)
+    return (site for site in sites if (program.callee(*site) or "").startswith("torch.nn."))
 
 
 @remembered

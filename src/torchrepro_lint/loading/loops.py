@@ -19,6 +19,7 @@ Kind = Literal["decides", "sequence", "mapping", "lists", "last", "yield", "call
 Loop = ast.For | ast.AsyncFor
 _FILLS = frozenset({"append", "extend", "insert", "appendleft", "extendleft", "put"})
 _WRITES = frozenset({"write", "writelines", "writerow", "writerows"})
+_DICTS = frozenset({"dict", "OrderedDict", "defaultdict"})
 _ARCHIVES = frozenset({"ZipFile", "TarFile"})
 _NOT_A_FILE = ("log", "std", "tqdm", "bar", "console", "zip", "wav", "socket")
 
@@ -179,6 +180,8 @@ class _Body:
                     yield Effect("decides", call, why="decides the number of each item")
                 elif not (call.args and self.is_loop and all(map(self.is_alike, call.args))):
                     yield Effect(kind, call, receiver)
+        elif isinstance(function, ast.Attribute) and function.attr == "update" and self._is_dict(function.value):
+            yield Effect("mapping", call, function.value)
         elif isinstance(function, ast.Attribute) and function.attr in _WRITES:
             if self.is_file(function.value):
                 yield Effect("decides", call, why="becomes the order in which the items are written")
@@ -186,6 +189,14 @@ class _Body:
             yield Effect("call", call, why="decides the number of each item")
         else:
             yield Effect("call", call)
+
+    def _is_dict(self, receiver: ast.expr) -> bool:
+        """Whether a name is that of a dict that the rounds do not make: `update` is a method of much else."""
+        made = [binding.value for binding in self._bound(receiver)]
+        is_dict = any(
+            isinstance(v, ast.Dict) or (isinstance(v, ast.Call) and last_name(v.func) in _DICTS) for v in made
+        )
+        return is_dict and not self.is_local(receiver)
 
     def _gives_number(self, call: ast.Call) -> bool:
         """Whether a call is given a counter, and something of the item that it counts."""

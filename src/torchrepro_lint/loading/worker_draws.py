@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from torchrepro_lint.dataflow import Call, Module, Program, Site, remembered
 from torchrepro_lint.dataflow.abstract_values import Display, Result, Unknown
+from torchrepro_lint.dataflow.filling import filling
 from torchrepro_lint.index import Scope
 from torchrepro_lint.loading.loaders import argument, lacks_generator, lacks_worker_init, loader_calls, workers
 from torchrepro_lint.loading.worker_calls import DrawKind, WorkerCalls, WorkerDraw
@@ -100,10 +101,9 @@ class _DataSets:
 
     def _known_dataset(self, name: str, made: ast.Call, scope: Scope) -> None:
         if name in _SPLITS and made.args:
-            parts = made.args[0].elts if isinstance(made.args[0], ast.List | ast.Tuple) else made.args[:1]
             outer = self.classes.copy()
-            for part in parts:
-                self.follow(part, scope)
+            for part in self._parts(made.args[0], scope):
+                self.follow(*part)
             if name in _SUBSETS:
                 self.layers += 1
             else:
@@ -113,6 +113,23 @@ class _DataSets:
                 self.calls.passed(passed, scope)
         elif name not in _PLAIN:
             self.calls.unseen = True
+
+    def _parts(self, held: ast.expr, scope: Scope) -> Iterator[Site]:
+        """The data set that is split, or those in the list that is joined, whenever the program puts them there."""
+        for origin in self.program.origins(held, scope) if self.calls.is_new(held, "parts") else ():
+            match origin:
+                case Display(node=ast.List(elts=items) | ast.Tuple(elts=items) as made, scope=where):
+                    yield from (Site(item, where) for item in items)
+                    for put in filling(made, where, self.program).puts:
+                        yield from self._parts(put.node, put.scope) if put.many else (Site(put.node, put.scope),)
+                case Display(node=ast.ListComp(elt=item) | ast.GeneratorExp(elt=item), scope=where):
+                    yield Site(item, where.facts.scope_of(item))
+                case Unknown(node=ast.AugAssign(op=ast.Add(), value=added), scope=Scope() as where):
+                    yield from self._parts(added, where)
+                case Unknown(node=ast.BinOp(left=left, op=ast.Add(), right=right), scope=Scope() as where):
+                    yield from (part for side in (left, right) for part in self._parts(side, where))
+                case _:
+                    yield Site(held, scope)
 
     def _inherited(self, made: Result, owner: Scope) -> None:
         """A data set whose items come from an external base: its transforms are what it draws with."""

@@ -28,7 +28,19 @@ from torchrepro_lint.seeding.run_by import IMPORTS, Run, commands, handlers, run
 from torchrepro_lint.seeding.seeding import Link, Seeding
 from torchrepro_lint.seeding.state import FRESH, State, by_default, either, joined, level_by_default, replayed, telling
 from torchrepro_lint.seeding.summaries import Notes, summaries
-from torchrepro_lint.seeding.terms import Attempt, Branch, Exit, Guard, Import, Invoke, Loop, Select, Taken, Term
+from torchrepro_lint.seeding.terms import (
+    NOTHING,
+    Attempt,
+    Branch,
+    Exit,
+    Guard,
+    Import,
+    Invoke,
+    Loop,
+    Select,
+    Taken,
+    Term,
+)
 from torchrepro_lint.seeding.transfer import Effects
 
 MAX_DEPTH = 40  # calls within calls
@@ -241,36 +253,45 @@ class _Interpreter:
         return state
 
     def _branch(self, item: Branch, state: State, frame: Frame) -> State:
-        test, read = item.node.test, self.options.of_files
-        truth = self.options.truth(test, item.scope, frame)
-        if truth is Truth.NEVER and self.options.of_files > read:
-            truth = Truth.RARELY  # with another number in the file it is true: what would be run then is noted
+        test = item.node.test
+        truth = self._truth(test, item.scope, frame)
         if truth is Truth.UNKNOWN and isinstance(test, ast.Call) and self.program.callee(test, item.scope) == _HAS_GPU:
             truth = Truth.USUALLY  # what is seeded where there is none alone is not seeded where programs train
         if isinstance(item.node, ast.If):
             self.found.tests[item.node] = truth
-        if truth is Truth.ALWAYS:
-            return self._term(item.body, state, frame)
-        if truth is Truth.NEVER:
-            return self._term(item.orelse, state, frame)
-        if isinstance(item.node, ast.IfExp):
+        if isinstance(item.node, ast.IfExp) and truth.certain is None:
             return either([self._term(item.body, state, frame), self._term(item.orelse, state, frame)])
+        return self._either_arm(truth, item.body, item.orelse, state, frame, is_case=_is_case(test))
+
+    def _truth(self, test: ast.expr, scope: Scope, frame: Frame) -> Truth:
+        read = self.options.of_files
+        truth = self.options.truth(test, scope, frame)
+        if truth is Truth.NEVER and self.options.of_files > read:
+            return Truth.RARELY  # with another number in the file it is true: what would be run then is noted
+        return truth
+
+    def _either_arm(
+        self, truth: Truth, body: Term, orelse: Term, state: State, frame: Frame, *, is_case: bool = False
+    ) -> State:
+        """Run the arm that a test chooses which comes out as `truth`, or both."""
+        if truth.certain is not None:
+            return self._term(body if truth.certain else orelse, state, frame)
         effects, before = self.effects, self.effects.deferred
         arm, effects.arm = effects.arm, len(before)
-        is_case, is_unset = _is_case(test), truth is Truth.UNKNOWN
+        is_unset = truth is Truth.UNKNOWN
         with effects.in_doubt(is_case=is_case, is_rare=truth is Truth.RARELY, is_unset=is_unset):
-            body, after_body = self._term(item.body, state, frame), effects.deferred
+            chosen, after_body = self._term(body, state, frame), effects.deferred
         effects.deferred = before
         with effects.in_doubt(is_case=is_case, is_rare=truth is Truth.USUALLY, is_unset=is_unset):
-            orelse, after_orelse = self._term(item.orelse, state, frame), effects.deferred
+            other, after_orelse = self._term(orelse, state, frame), effects.deferred
         effects.arm = arm
         if truth is Truth.RARELY:
-            body, orelse, after_body, after_orelse = orelse, body, after_orelse, after_body
+            chosen, other, after_body, after_orelse = other, chosen, after_orelse, after_body
         if truth is Truth.UNKNOWN:
             effects.deferred = telling(joined(before, after_body, after_orelse, max), arm)
-            return either([body, orelse])
+            return either([chosen, other])
         effects.deferred = telling(joined(before, after_body, after_orelse, level_by_default), arm)
-        return by_default(body, orelse)
+        return by_default(chosen, other)
 
     def _take(self, item: Taken, state: State, frame: Frame) -> State:
         receiver = item.node.value if isinstance(item.node, ast.Subscript) else item.node
@@ -280,7 +301,11 @@ class _Interpreter:
         return state
 
     def _loop(self, item: Loop, state: State, frame: Frame) -> State:
-        body = self._term(item.body, state, frame)
+        truth = self._truth(item.times, item.scope, frame) if item.times is not None else Truth.UNKNOWN
+        if truth.usual is False:  # not run even once
+            body = self._either_arm(truth, item.body, NOTHING, state, frame)
+        else:
+            body = self._term(item.body, state, frame)
         return self._term(item.orelse, body if body is not None else state, frame)
 
     def _attempt(self, item: Attempt, state: State, frame: Frame) -> State:

@@ -31,7 +31,8 @@ TRAINS = ("backward", "manual_backward", "fit", "zero_grad")
 # What makes new parameters of gradients: an optimizer, a framework, or the program itself, which may do it in place.
 _UPDATES = ("step", "fit", "manual_backward", "minimize", "add_", "sub_", "addcdiv_", "lerp_")
 _LOOPS = ("fit", "minimize")  # what has a loop of its own
-_PROGRAM = r"(?i)main|train|run|launch"  # a function that is a program; others are tried out under a guard
+# A function that is a program, but no `get_train_split`; others are tried out under a guard.
+_PROGRAM = r"(?i)^_*(?:main|train|run|launch)|(?:main|train|run|launch)(?:er|ing)?_*$"
 # Names of files and functions that measure how long something takes, how they do it, and what they may do besides.
 _MEASURES = r"(?i)(?:^|_)(?:bench(?:mark)?(?:s|ing)?|profil(?:e|er|ing)|latency|throughput|fps|speed(?:_?test)?)(?:_|$)"
 _DESCRIBED = (

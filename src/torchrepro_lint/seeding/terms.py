@@ -50,10 +50,12 @@ class Taken(NamedTuple):
 
 
 class Loop(NamedTuple):
-    """A body that is run again and again."""
+    """A body that is run again and again: `times` where that is written."""
 
     body: Term
     orelse: Term
+    times: ast.expr | None
+    scope: Scope
 
 
 class Attempt(NamedTuple):
@@ -170,7 +172,7 @@ class TermBuilder:
     ) -> Sequence[Item]:
         body, orelse = self._block(node.body, scope), self._block(node.orelse, scope)
         before = [*self._expression(head, scope), *taken]
-        return [*before, Loop(body, orelse)] if body or orelse else before
+        return [*before, Loop(body, orelse, _count(head), scope)] if body or orelse else before
 
     def _taken(self, node: ast.For | ast.AsyncFor | ast.Subscript, scope: Scope) -> Sequence[Item]:
         methods = self._taken_by(node, scope)
@@ -216,6 +218,14 @@ def _is_switched_off(test: ast.expr) -> bool:
         case ast.Compare(left=ast.Name(id="__name__"), ops=[ast.Eq()], comparators=[ast.Constant(value=str(name))]):
             return name != "__main__" and name.startswith("__") and name.endswith("__")
     return False
+
+
+def _count(head: ast.expr) -> ast.expr | None:
+    """How often a loop runs, where an option or an argument may say so."""
+    match head:
+        case ast.Call(func=ast.Name(id="range"), args=[ast.Name() | ast.Attribute() as count], keywords=[]):
+            return count
+    return None
 
 
 def _acts(term: Term) -> bool:
