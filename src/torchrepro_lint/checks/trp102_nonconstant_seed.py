@@ -92,6 +92,7 @@ def _chosen(value: ast.expr, source: Source, seedings: list[Seeding], program: P
         and (
             _is_per_process(source, program)
             or _stands_in(value, source, program)
+            or _names_run(facts, value, program)
             or (_kept(facts, program) and any(_undoes(s.call, s.scope, program) for s in seedings))
             or _goes_on(source)
             or not all(runs_once(program, *p) for p in places)
@@ -145,6 +146,24 @@ def _stands_in(value: ast.expr, source: Source, program: Program) -> bool:
     return is_kept and any(about_seed(c.test) for c in conditions(value, source.scope))
 
 
+def _names_run(facts: ModuleFacts, value: ast.expr, program: Program) -> bool:
+    """Whether a name is made of the variable that the seed is kept in: with a constant, all runs would share it."""
+    return not _named_after(facts, program).isdisjoint(_variables(facts, value))
+
+
+@remembered
+def _named_after(facts: ModuleFacts, program: Program) -> frozenset[str]:  # noqa: ARG001
+    """The variables of which a file makes texts that it keeps under a name: `self.version = str(self.seed)`."""
+    texts = (n for call, _ in (*facts.calls.get("str", ()), *facts.calls.get("format", ())) for n in call.args)
+    kept = (n for n in texts if isinstance(facts.statement(n), ast.Assign))
+    return frozenset(ast.unparse(n) for n in kept if isinstance(n, ast.Name | ast.Attribute))
+
+
+def _variables(facts: ModuleFacts, value: ast.expr) -> list[str]:
+    statement = facts.statement(value)
+    return [ast.unparse(t) for t in statement.targets] if isinstance(statement, ast.Assign) else []
+
+
 def _is_meant(facts: ModuleFacts, value: ast.expr) -> bool:
     """Whether a comment says that the seed is meant to differ each time: then a person has to decide."""
     line = facts.statement(value).lineno
@@ -172,9 +191,7 @@ def _is_per_process(source: Source, program: Program) -> bool:
 
 def _is_shown(facts: ModuleFacts, value: ast.expr, program: Program) -> bool:
     """Whether the variable that the seed is kept in is printed or logged."""
-    statement = facts.statement(value)
-    targets = [ast.unparse(t) for t in statement.targets] if isinstance(statement, ast.Assign) else []
-    return not _shown(facts, program).isdisjoint(targets)
+    return not _shown(facts, program).isdisjoint(_variables(facts, value))
 
 
 @remembered
