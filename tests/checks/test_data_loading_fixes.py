@@ -349,6 +349,12 @@ WIDE = {
         HEAD + "x = DataLoader(\n    d, shuffle=True,\n    drop_last=True,  # batches have one size\n"
         "    generator=torch.Generator().manual_seed(0))\n",
     ),
+    "an argument": (
+        "TRP203",
+        HEAD + "x = BatchSampler(RandomSampler(train_dataset), batch_size, False)\n",
+        HEAD + "generator = torch.Generator().manual_seed(0)\n"
+        "x = BatchSampler(RandomSampler(train_dataset, generator=generator), batch_size, False)\n",
+    ),
     "a listing": (
         "TRP204",
         "import os\nnames = [os.path.join(d, name) for name in os.listdir(d)]\nnames[0]\n",
@@ -382,7 +388,7 @@ WIDE = {
 def test_a_line_that_grows_too_long_is_broken_as_a_formatter_does(
     code: str, before: str, after: str, tmp_path: Path
 ) -> None:
-    width = 75 if code == "TRP201" else 70 if "if nn" in before else 62
+    width = 90 if code == "TRP203" else 75 if code == "TRP201" else 70 if "if nn" in before else 62
     (tmp_path / ".flake8").write_text(f"[flake8]\nmax-line-length = {width}\n")
     assert fixed(tmp_path, code, before, unsafe=code == "TRP204") == after
 
@@ -689,6 +695,22 @@ def test_an_evaluation_would_better_not_shuffle(name: str, is_safe: bool, tmp_pa
     assert "generator=" in fixed(tmp_path, "TRP201", text, unsafe=True)
 
 
+@pytest.mark.parametrize(("name", "is_safe"), [("sampler", True), ("eval_sampler", False)])
+def test_a_sampler_within_another_is_called_after_what_holds_both(name: str, is_safe: bool, tmp_path: Path) -> None:
+    text = HEAD + f"{name} = BatchSampler(RandomSampler(d), 4, False)\nfor x in DataLoader(d, sampler={name}):\n"
+    text += "    model(x).backward()\n"
+    assert ("generator=" in fixed(tmp_path, "TRP203", text)) is is_safe
+
+
+@pytest.mark.parametrize(("draws", "is_safe"), [("", True), ("np.random.shuffle(texts)\n", False)])
+def test_words_of_texts_that_are_drawn_without_a_seed_differ_in_any_order(
+    draws: str, is_safe: bool, tmp_path: Path
+) -> None:
+    text = f"import numpy as np\n\ntexts = open('a').read().split()\n{draws}words = list(set(texts[:9]))\n"
+    text += "numbers = {w: i for i, w in enumerate(words)}\n"
+    assert ("sorted(" in fixed(tmp_path, "TRP205", text)) is is_safe
+
+
 def test_a_loader_that_is_made_where_no_gradients_are_kept_evaluates(tmp_path: Path) -> None:
     text = HEAD + "with torch.inference_mode():\n    seen = DataLoader(d, shuffle=True)\n    for x in seen:\n"
     text += "        y += model(x)\nfor x in d:\n    model(x).backward()\n"
@@ -873,6 +895,11 @@ WHOSE_ORDER = {
         False,
     ),
     "what is printed": ("import os\nnames = os.listdir('a')\nfor i in range(9):\n    print(names[i], i)\n", False),
+    "results": (
+        DATA + "def read_results(a):\n    return [load(n) for n in os.listdir(a)][:9]\nread_results(1)\n",
+        False,
+    ),
+    "runs of a plot": (DATA + "def plot(a):\n    draw([load(n) for n in os.listdir(a)][:9])\nplot(1)\n", False),
     "what is written": ("import os\nnames = os.listdir('a')[:9]\nopen('b', 'w').write(names)\n", True),
 }
 

@@ -52,7 +52,9 @@ def _edits(call: Call, loop: ast.stmt | None, seed: str, program: Program) -> tu
     made = import_name(facts, "torch.Generator", call.scope, loop or call.node)
     generator = f"{made.text}().manual_seed({numbered(seed, same_order.number_beside(call))})"
     inline = with_argument(facts, call.node, "generator", generator, style)
-    is_apart = inline.text.startswith("(")  # what the call is part of is laid out anew
+    is_broken = "\n" in inline.text and call.node.lineno == call.node.end_lineno
+    is_inside = isinstance(facts.parents[call.node], ast.Call)
+    is_apart = inline.text.startswith("(") or (is_broken and is_inside)  # what the call is part of is laid out anew
     above = loop if loop is not None or (is_within_width(facts, inline, style) and not is_apart) else _holding(call)
     if above is None:
         return (inline, *made.edits)

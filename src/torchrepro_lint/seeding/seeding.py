@@ -296,7 +296,11 @@ class Seeding:
     @property
     def is_made_up(self) -> bool:
         """Whether the program draws what it computes with itself, outside of any class, and reads and keeps nothing."""
-        first = self.sampled.get("torch")
+        return self.is_made_up_by("torch")
+
+    def is_made_up_by(self, family: str) -> bool:
+        """The same, by one generator."""
+        first = self.sampled.get(family)
         is_input = first is not None and first.draw.kind == "sample" and first.draw.scope.function.method_class is None
         return is_input and not self._is_earnest
 
@@ -307,7 +311,8 @@ class Seeding:
 
     @property
     def _is_earnest(self) -> bool:
-        return not self.reached.isdisjoint(_EARNEST | _TRAINERS)
+        has_options = "parse_args" not in self.reached or "add_argument" in self.reached
+        return not self.reached.isdisjoint((_EARNEST if has_options else _EARNEST - {"parse_args"}) | _TRAINERS)
 
     @property
     def _is_of_layers(self) -> bool:

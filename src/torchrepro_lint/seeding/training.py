@@ -59,7 +59,8 @@ def _is_tried_once(seeding: Seeding, program: Program) -> bool:
     if not trains:
         is_named = roles.is_no_training(facts.source.rel)
         return seeding.is_made_up or seeding.is_shown or _tries_layers(seeding) or is_named
-    return seeding.is_made_up and seeding.entry.is_guarded and _defines_layers(facts)
+    is_made_up = seeding.is_made_up or seeding.is_made_up_by("numpy")
+    return is_made_up and seeding.entry.is_guarded and _defines_layers(facts)
 
 
 def _tries_layers(seeding: Seeding) -> bool:
