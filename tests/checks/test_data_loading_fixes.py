@@ -46,9 +46,9 @@ SAFE = {
         HEAD + "a = DataLoader(c, shuffle=True)\nwhile True:\n    b = DataLoader(d, shuffle=True)\n"
         "    b = DataLoader(e, shuffle=True)\n",
         HEAD + "a = DataLoader(c, shuffle=True, generator=torch.Generator().manual_seed(0))\n"
-        "b_generator = torch.Generator().manual_seed(1)\ngenerator_3 = torch.Generator().manual_seed(2)\n"
+        "b_generator = torch.Generator().manual_seed(1)\nb_generator_2 = torch.Generator().manual_seed(2)\n"
         "while True:\n    b = DataLoader(d, shuffle=True, generator=b_generator)\n"
-        "    b = DataLoader(e, shuffle=True, generator=generator_3)\n",
+        "    b = DataLoader(e, shuffle=True, generator=b_generator_2)\n",
     ),
     "above the comment of a loop": (
         "TRP201",

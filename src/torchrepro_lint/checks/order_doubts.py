@@ -29,7 +29,9 @@ _DRAWN = ("a random draw picks", "a seeded shuffle gives", "a seeded split gives
 _SEEDS = frozenset({"seed", "manual_seed", "seed_everything", "set_seed", "default_rng", "RandomState", "Random"})
 _MIXES = frozenset({"shuffle", "permutation", "sample", "choice", "choices", "randint", "randrange"})
 _USES = frozenset({"eval", "no_grad", "inference_mode"})  # a model, whatever is written then
-_OF_RESULTS = re.compile(r"(?:^|_)(?:fid|plot|scores?|results?|metrics?)(?:_|$)", re.IGNORECASE)
+_OF_RESULTS = re.compile(
+    r"(?:^|_)(?:fid|plots?|scores?|results?|metrics?|means?|stats|statistics)(?:_|$)", re.IGNORECASE
+)
 _SHOWS = frozenset({"print", "pprint", "display", "show", "imshow", "plot", "subplots", "figure"})
 
 

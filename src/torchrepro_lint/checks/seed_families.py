@@ -190,7 +190,10 @@ def _dotted(name: ast.Name, target: str, facts: ModuleFacts) -> str:
 
 def may_be_left_out(program: Program, met: SeedMet) -> bool:
     """Whether a program may go on without a seed, whatever its number: its function may return before it, as where
-    only under a launcher it goes on, or it stands under a test without another arm, as where data are prepared once."""
+    only under a launcher it goes on, or it stands under a test without another arm, as where data are prepared once; or
+    only one of several data sets seeds as it is made."""
+    if not met.sure and met.scope.function.own_name == "__init__":
+        return True
     tests = [c for c in conditions(met.node, met.scope) if isinstance(c.owner, ast.If) and not about_seed(c.test)]
     left = [c for c in tests if any(isinstance(n, ast.Return) for n in ast.walk(c.owner))]
     sites = ((step.node, step.scope) for step in met.chain if step.scope.kind == "module")

@@ -107,8 +107,9 @@ def _free_name(call: Call) -> str:
     held = _KIND.sub("", same_order.held_in(call)) or "loader"
     numbered_one = f"generator_{number + 1}"
     names = [f"{held}_generator", numbered_one] if number else ["generator", "loader_generator"]
-    if number and same_order.is_named_again(call):
-        names = [numbered_one]  # another one of the same function may get the name
+    if number and (above := same_order.named_above(call)):
+        name = f"{held}_generator" if same_order.number_beside(above[0]) else "generator"
+        names = [f"{name}_{len(above) + 1}", numbered_one]  # the others of its name may get the one without a number
     return next(n for n in (*names, "data_generator", "seeded_generator_") if n not in inside and n not in outside)
 
 
