@@ -687,6 +687,7 @@ def test_a_generator_is_safe_where_it_decides_what_is_trained(
 @pytest.mark.parametrize(
     ("name", "is_safe"),
     [("train_loader", True), ("latest", True), ("values", True), ("devices", True), ("val_loader", False)]
+    + [(name, False) for name in ("validate_data_loader", "visual_loader")]
     + [(name, False) for name in ("testloader", "loader_test", "self.valid_sampler", "dev_dl", "data_loader_val")],
 )
 def test_an_evaluation_would_better_not_shuffle(name: str, is_safe: bool, tmp_path: Path) -> None:
@@ -709,6 +710,29 @@ def test_words_of_texts_that_are_drawn_without_a_seed_differ_in_any_order(
     text = f"import numpy as np\n\ntexts = open('a').read().split()\n{draws}words = list(set(texts[:9]))\n"
     text += "numbers = {w: i for i, w in enumerate(words)}\n"
     assert ("sorted(" in fixed(tmp_path, "TRP205", text)) is is_safe
+
+
+@pytest.mark.parametrize(("seeds", "is_safe"), [("", False), ("torch.manual_seed(3)\n", True)])
+def test_a_generator_is_not_all_that_is_seeded_of_a_program_with_files_of_its_own(
+    seeds: str, is_safe: bool, tmp_path: Path
+) -> None:
+    (tmp_path / "training.py").write_text("import torch\nfrom layers import Trainer\n")
+    text = HEAD + f"import training\n{seeds}loader = DataLoader(d, shuffle=True)\ntraining.Trainer(loader).start()\n"
+    assert ("generator=" in fixed(tmp_path, "TRP201", text)) is is_safe
+
+
+RENEWS = "import torch\n\n\ndef init(worker_id):\n    torch.utils.data.get_worker_info().dataset.{} = None\n"
+
+
+@pytest.mark.parametrize(("attribute", "is_safe"), [("rng", False), ("other", True)])
+def test_workers_that_the_project_knows_how_to_renew_are_for_a_person(
+    attribute: str, is_safe: bool, tmp_path: Path
+) -> None:
+    (tmp_path / "starting.py").write_text(RENEWS.format(attribute))
+    text = "import numpy as np\nfrom torch.utils.data import DataLoader, Dataset\n\n\nclass Data(Dataset):\n"
+    text += "    def __init__(self):\n        self.rng = np.random.RandomState(0)\n\n    def __getitem__(self, i):\n"
+    text += "        return self.rng.rand()\n\n\nloader = DataLoader(Data(), shuffle=True, num_workers=2)\n"
+    assert ("worker_init_fn" in fixed(tmp_path, "TRP202", text)) is is_safe
 
 
 def test_a_loader_that_is_made_where_no_gradients_are_kept_evaluates(tmp_path: Path) -> None:

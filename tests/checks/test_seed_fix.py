@@ -982,6 +982,20 @@ def test_torch_is_imported_for_no_program_that_draws_from_others_alone(tmp_path:
     assert "np.random.seed(0)" in fixed(tmp_path, text)
 
 
+def test_a_notebook_that_trains_nothing_itself_is_for_a_person(tmp_path: Path) -> None:
+    (tmp_path / "nets.py").write_text(
+        "import torch\n\n\nclass Net(torch.nn.Module):\n    def __init__(self):\n        super().__init__()\n"
+        "        self.a = torch.nn.Linear(2, 2)\n\n\ndef work(net, d, optimizer):\n    for x in d:\n"
+        "        net(x).backward()\n        optimizer.step()\n"
+    )
+    cells = ["import torch\nfrom nets import Net", "net = Net()\nnet.a(torch.randn(2)).mean()\nplot(net)"]
+    path = notebook(tmp_path, "look.ipynb", *cells)
+    before = path.read_text()
+    resolver = SettingsResolver(cards.codes(), isolated=True, overrides={"select": ["TRP101"]})
+    fix(Request((tmp_path,), resolver), unsafe=False, write=True)
+    assert path.read_text() == before
+
+
 def test_a_program_of_another_framework_needs_more_than_numpy_seeds(tmp_path: Path) -> None:
     text = "import numpy as np\nimport tensorflow as tf\ntf.Session().run(f(np.random.permutation(9)))\n"
     after = fixed(tmp_path, text)

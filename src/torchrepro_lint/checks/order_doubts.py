@@ -30,7 +30,7 @@ _SEEDS = frozenset({"seed", "manual_seed", "seed_everything", "set_seed", "defau
 _MIXES = frozenset({"shuffle", "permutation", "sample", "choice", "choices", "randint", "randrange"})
 _USES = frozenset({"eval", "no_grad", "inference_mode"})  # a model, whatever is written then
 _OF_RESULTS = re.compile(
-    r"(?:^|_)(?:fid|plots?|scores?|results?|metrics?|means?|stats|statistics)(?:_|$)", re.IGNORECASE
+    r"(?:^|_)(?:fid|plots?|visual|scores?|results?|metrics?|means?|stats|statistics?)(?:_|$)", re.IGNORECASE
 )
 _SHOWS = frozenset({"print", "pprint", "display", "show", "imshow", "plot", "subplots", "figure"})
 

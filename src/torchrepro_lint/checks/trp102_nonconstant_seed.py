@@ -153,9 +153,16 @@ def _names_run(facts: ModuleFacts, value: ast.expr, program: Program) -> bool:
 
 @remembered
 def _named_after(facts: ModuleFacts, program: Program) -> frozenset[str]:  # noqa: ARG001
-    """The variables of which a file makes texts that it keeps under a name: `self.version = str(self.seed)`."""
+    """The variables of which a file makes texts that it keeps under a name: `self.version = str(self.seed)`; or that it
+    keeps under a key, or returns: `{"seed": seed}`."""
     texts = (n for call, _ in (*facts.calls.get("str", ()), *facts.calls.get("format", ())) for n in call.args)
-    kept = (n for n in texts if isinstance(facts.statement(n), ast.Assign))
+    kept = [n for n in texts if isinstance(facts.statement(n), ast.Assign)]
+    for node in ast.walk(facts.tree):
+        match node:
+            case ast.Dict(values=values):
+                kept += values
+            case ast.Return(value=ast.Name() as value):
+                kept.append(value)
     return frozenset(ast.unparse(n) for n in kept if isinstance(n, ast.Name | ast.Attribute))
 
 
@@ -234,7 +241,7 @@ def _drawn_by_default(module: Module, program: Program) -> Iterator[Draft]:
         sources = Entropy(program).sources(default, scope)
         if sources:
             edits = (replace(module.facts, default, str(usual_seed(module.facts, program))),)
-            yield Draft(default, {"call": flag, "what": sources[0].what}, "option", edits=edits)
+            yield Draft(default, {"call": flag, "what": sources[0].what}, "option", edits=edits, unsafe=True)
 
 
 def _counts(call: Call, program: Program) -> bool:

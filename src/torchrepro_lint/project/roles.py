@@ -44,7 +44,7 @@ _EVALUATION_CLASS = re.compile(r"(?:Validator|Predictor|Evaluator|Visuali[sz]er|
 _EVALUATION_FOLDER = re.compile(r"^(?:tests?|(?:torch)?metrics?|evaluation|evaluators?|inference|(?:\w+_)?pipelines?)$")
 _TEST_FILE = re.compile(r"^(?:test_|conftest)|_test$")
 _EVALUATION_FILE = _words(
-    r"^(?:eval|val(?:id)?$|validat|inference|infer_|demo|predict|visuali[sz]|plot|export|convert_|post_?process)",
+    r"^(?:eval|val(?:id)?$|test$|validat|inference|infer_|demo|predict|visuali[sz]|plot|export|convert_|post_?process)",
     r"^generation(?:_|$)",
     r"^(?:image|video|audio|feature)_(?:processing|extraction)",
     r"_eval$",
