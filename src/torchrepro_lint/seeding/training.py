@@ -16,7 +16,7 @@ from torchrepro_lint.seeding.seeding import TRAINS, Seeding
 from torchrepro_lint.seeding.seedings import seedings
 from torchrepro_lint.seeding.unfollowed import may_train, may_use_tensors, names_code, uses_tensors
 
-_TRAINS_BY_NAME = re.compile(r"(?i)backward|step|train|fit|learn|optim|run|main")
+_TRAINS_BY_NAME = re.compile(r"(?i)backward|step|train|fit(?!_transform)|learn|optim|run|main")
 _GRADIENTS = frozenset({"backward", "manual_backward", "fit", "train", "grad", "value_and_grad", "minimize"})
 MAX_PROGRAMS = 16  # that run the code of one file
 
