@@ -923,6 +923,10 @@ WHOSE_ORDER = {
         DATA + "def read_results(a):\n    return [load(n) for n in os.listdir(a)][:9]\nread_results(1)\n",
         False,
     ),
+    "what a plotter reads": (
+        DATA + "def run_plotter(a):\n    write([load(n) for n in os.listdir(a)][:9])\nrun_plotter(1)\n",
+        False,
+    ),
     "runs of a plot": (DATA + "def plot(a):\n    draw([load(n) for n in os.listdir(a)][:9])\nplot(1)\n", False),
     "what is written": ("import os\nnames = os.listdir('a')[:9]\nopen('b', 'w').write(names)\n", True),
 }
@@ -934,6 +938,14 @@ def test_a_sorted_listing_is_safe_where_an_order_is_all_that_is_wanted(
 ) -> None:
     assert ("sorted(" in fixed(tmp_path, "TRP204", text)) is is_safe
     assert "sort" in fixed(tmp_path, "TRP204", text, unsafe=True)
+
+
+@pytest.mark.parametrize(("name", "is_sorted"), [("deploy_model.py", False), ("serve.py", False), ("model.py", True)])
+def test_a_program_that_serves_a_model_trains_nothing(name: str, is_sorted: bool, tmp_path: Path) -> None:
+    (tmp_path / name).write_text(DATA + "for name in os.listdir('a')[:9]:\n    write(use(torch.load(name)))\n")
+    resolver = SettingsResolver(cards.codes(), isolated=True, overrides={"select": ["TRP204"]})
+    fix(Request((tmp_path,), resolver), unsafe=False, write=True)
+    assert ("sorted(" in (tmp_path / name).read_text()) is is_sorted
 
 
 @pytest.mark.parametrize(("package", "is_sorted"), [("torch", True), ("tensorflow", False)])

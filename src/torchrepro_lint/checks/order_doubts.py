@@ -30,7 +30,8 @@ _SEEDS = frozenset({"seed", "manual_seed", "seed_everything", "set_seed", "defau
 _MIXES = frozenset({"shuffle", "permutation", "sample", "choice", "choices", "randint", "randrange"})
 _USES = frozenset({"eval", "no_grad", "inference_mode"})  # a model, whatever is written then
 _OF_RESULTS = re.compile(
-    r"(?:^|_)(?:fid|plots?|visual|scores?|results?|metrics?|means?|stats|statistics?)(?:_|$)", re.IGNORECASE
+    r"(?:^|_)(?:fid|plot(?:s|ter|ting)?|visual|scores?|results?|metrics?|means?|stats|statistics?)(?:_|$)",
+    re.IGNORECASE,
 )
 _SHOWS = frozenset({"print", "pprint", "display", "show", "imshow", "plot", "subplots", "figure"})
 
@@ -45,7 +46,7 @@ def is_unclear(listing: Listing, decision: Decision, program: Program) -> bool:
         or _is_for_evaluation(facts, program)
         or _only_shows(facts, program)
         or (decision.why.endswith(_DRAWN) and _is_left_to_chance(facts, program))
-        or _is_of_results(listing.scope, program)
+        or is_of_results(listing.scope, program)
         or _draws_without_torch(facts, program)
         or _is_called_by_nobody(listing.scope.function, program)
         or (listing.items == "walk" and _is_bottom_up(listing.node))
@@ -72,10 +73,11 @@ def _only_shows(facts: ModuleFacts, program: Program) -> bool:
     return is_alone and not _leaves_something(facts)
 
 
-def _is_of_results(scope: Scope, program: Program) -> bool:
+def is_of_results(scope: Scope, program: Program) -> bool:
     """Whether what is listed are results, or what scores are computed of, by the name of the function or the file: a
     mean has no order, and a person finds a row of a table anywhere."""
-    function, stem = scope.function.own_name, scope.facts.source.path.stem
+    path = scope.facts.source.path
+    function, stem = scope.function.own_name, path.parent.name if path.stem == "__main__" else path.stem
     found = next((name for name in (function, stem) if _OF_RESULTS.search(name)), "")
     return program.by_name(bool(found), "that results are listed", scope, found)
 

@@ -51,7 +51,7 @@ _EVALUATION_FILE = _words(
 )
 _TRIAL_FILE = re.compile(
     r"^generate(?:_(?:script|samples?|images?|audio|text|music))?$"
-    r"|^(?:sampl(?:e|ing)|bench(?:mark)?|profil(?:e|er|ing)|speed|latency|probe|smoke|debug|check)(?:_|$)"
+    r"|^(?:sampl(?:e|ing)|bench(?:mark)?|profil(?:e|er|ing)|speed|latency|probe|smoke|debug|check|deploy|serve)(?:_|$)"
 )
 _DATA_PLACE = re.compile(
     r"^data(?!2)|dataset|transform|preprocess|augment|feats?_extract|feature_extract|image_process|process(?:ing)?_image"
