@@ -148,7 +148,8 @@ def _stands_in(value: ast.expr, source: Source, program: Program) -> bool:
 
 def _names_run(facts: ModuleFacts, value: ast.expr, program: Program) -> bool:
     """Whether a name is made of the variable that the seed is kept in: with a constant, all runs would share it."""
-    return not _named_after(facts, program).isdisjoint(_variables(facts, value))
+    variables = _variables(facts, value)
+    return bool(variables) and not _named_after(facts, program).isdisjoint(variables)
 
 
 @remembered
