@@ -29,6 +29,7 @@ _LOOKS = frozenset({"eval", "register_hook", "register_backward_hook", "register
 TRAINS = ("backward", "manual_backward", "fit", "zero_grad")
 # What makes new parameters of gradients: an optimizer, a framework, or the program itself, which may do it in place.
 _UPDATES = ("step", "fit", "manual_backward", "minimize", "add_", "sub_", "addcdiv_", "lerp_")
+_FITS_NOTHING = ("sklearn.preprocessing.", "sklearn.neighbors.")
 _LOOPS = ("fit", "minimize")  # what has a loop of its own
 _PROGRAM = r"(?i)main|train|run|launch"  # a function that is a program; others are tried out under a guard
 # Names of files and functions that measure how long something takes, how they do it, and what they may do besides.
@@ -157,10 +158,10 @@ class Seeding:
         return not all(self._prepares_data(*site) for site in fits) if fits else "fit" in self.reached
 
     def _prepares_data(self, call: ast.Call, scope: Scope) -> bool:
-        """Whether `fit` is that of an encoder or a scaler of scikit-learn, which computes no gradients."""
+        """Whether `fit` is that of an encoder, a scaler or neighbours of scikit-learn, which computes no gradients."""
         held = call.func.value if isinstance(call.func, ast.Attribute) else None
         made = self.program.makers(held, scope) if held is not None else ()
-        return bool(made) and all(isinstance(m, str) and m.startswith("sklearn.preprocessing.") for m in made)
+        return bool(made) and all(isinstance(m, str) and m.startswith(_FITS_NOTHING) for m in made)
 
     @property
     def trains_repeatedly(self) -> bool:
