@@ -162,9 +162,16 @@ def _named_after(facts: ModuleFacts, program: Program) -> frozenset[str]:  # noq
         match node:
             case ast.Dict(values=values):
                 kept += values
-            case ast.Return(value=ast.Name() as value):
+            case ast.Return(value=ast.Name() as value) if not _is_dropped(facts, node):
                 kept.append(value)
     return frozenset(ast.unparse(n) for n in kept if isinstance(n, ast.Name | ast.Attribute))
+
+
+def _is_dropped(facts: ModuleFacts, returned: ast.Return) -> bool:
+    """Whether the file calls the function, and makes nothing of what it returns."""
+    name = next((a.name for a in facts.ancestors(returned) if isinstance(a, ast.FunctionDef)), "")
+    calls = facts.calls.get(name, ())
+    return bool(calls) and all(isinstance(facts.parents[call], ast.Expr) for call, _ in calls)
 
 
 def _variables(facts: ModuleFacts, value: ast.expr) -> list[str]:
