@@ -46,9 +46,9 @@ SAFE = {
         HEAD + "a = DataLoader(c, shuffle=True)\nwhile True:\n    b = DataLoader(d, shuffle=True)\n"
         "    b = DataLoader(e, shuffle=True)\n",
         HEAD + "a = DataLoader(c, shuffle=True, generator=torch.Generator().manual_seed(0))\n"
-        "b_generator = torch.Generator().manual_seed(1)\ngenerator_3 = torch.Generator().manual_seed(2)\n"
+        "b_generator = torch.Generator().manual_seed(1)\nb_generator_2 = torch.Generator().manual_seed(2)\n"
         "while True:\n    b = DataLoader(d, shuffle=True, generator=b_generator)\n"
-        "    b = DataLoader(e, shuffle=True, generator=generator_3)\n",
+        "    b = DataLoader(e, shuffle=True, generator=b_generator_2)\n",
     ),
     "above the comment of a loop": (
         "TRP201",
@@ -349,6 +349,12 @@ WIDE = {
         HEAD + "x = DataLoader(\n    d, shuffle=True,\n    drop_last=True,  # batches have one size\n"
         "    generator=torch.Generator().manual_seed(0))\n",
     ),
+    "an argument": (
+        "TRP203",
+        HEAD + "x = BatchSampler(RandomSampler(train_dataset), batch_size, False)\n",
+        HEAD + "generator = torch.Generator().manual_seed(0)\n"
+        "x = BatchSampler(RandomSampler(train_dataset, generator=generator), batch_size, False)\n",
+    ),
     "a listing": (
         "TRP204",
         "import os\nnames = [os.path.join(d, name) for name in os.listdir(d)]\nnames[0]\n",
@@ -382,7 +388,7 @@ WIDE = {
 def test_a_line_that_grows_too_long_is_broken_as_a_formatter_does(
     code: str, before: str, after: str, tmp_path: Path
 ) -> None:
-    width = 75 if code == "TRP201" else 70 if "if nn" in before else 62
+    width = 90 if code == "TRP203" else 75 if code == "TRP201" else 70 if "if nn" in before else 62
     (tmp_path / ".flake8").write_text(f"[flake8]\nmax-line-length = {width}\n")
     assert fixed(tmp_path, code, before, unsafe=code == "TRP204") == after
 
@@ -681,12 +687,52 @@ def test_a_generator_is_safe_where_it_decides_what_is_trained(
 @pytest.mark.parametrize(
     ("name", "is_safe"),
     [("train_loader", True), ("latest", True), ("values", True), ("devices", True), ("val_loader", False)]
+    + [(name, False) for name in ("validate_data_loader", "visual_loader")]
     + [(name, False) for name in ("testloader", "loader_test", "self.valid_sampler", "dev_dl", "data_loader_val")],
 )
 def test_an_evaluation_would_better_not_shuffle(name: str, is_safe: bool, tmp_path: Path) -> None:
     text = HEAD + f"{name} = DataLoader(d, shuffle=True)\nfor x in {name}:\n    model(x).backward()\n"
     assert ("generator=" in fixed(tmp_path, "TRP201", text)) is is_safe
     assert "generator=" in fixed(tmp_path, "TRP201", text, unsafe=True)
+
+
+@pytest.mark.parametrize(("name", "is_safe"), [("sampler", True), ("eval_sampler", False)])
+def test_a_sampler_within_another_is_called_after_what_holds_both(name: str, is_safe: bool, tmp_path: Path) -> None:
+    text = HEAD + f"{name} = BatchSampler(RandomSampler(d), 4, False)\nfor x in DataLoader(d, sampler={name}):\n"
+    text += "    model(x).backward()\n"
+    assert ("generator=" in fixed(tmp_path, "TRP203", text)) is is_safe
+
+
+@pytest.mark.parametrize(("draws", "is_safe"), [("", True), ("np.random.shuffle(texts)\n", False)])
+def test_words_of_texts_that_are_drawn_without_a_seed_differ_in_any_order(
+    draws: str, is_safe: bool, tmp_path: Path
+) -> None:
+    text = f"import numpy as np\n\ntexts = open('a').read().split()\n{draws}words = list(set(texts[:9]))\n"
+    text += "numbers = {w: i for i, w in enumerate(words)}\n"
+    assert ("sorted(" in fixed(tmp_path, "TRP205", text)) is is_safe
+
+
+@pytest.mark.parametrize(("seeds", "is_safe"), [("", False), ("torch.manual_seed(3)\n", True)])
+def test_a_generator_is_not_all_that_is_seeded_of_a_program_with_files_of_its_own(
+    seeds: str, is_safe: bool, tmp_path: Path
+) -> None:
+    (tmp_path / "training.py").write_text("import torch\nfrom layers import Trainer\n")
+    text = HEAD + f"import training\n{seeds}loader = DataLoader(d, shuffle=True)\ntraining.Trainer(loader).start()\n"
+    assert ("generator=" in fixed(tmp_path, "TRP201", text)) is is_safe
+
+
+RENEWS = "import torch\n\n\ndef init(worker_id):\n    torch.utils.data.get_worker_info().dataset.{} = None\n"
+
+
+@pytest.mark.parametrize(("attribute", "is_safe"), [("rng", False), ("other", True)])
+def test_workers_that_the_project_knows_how_to_renew_are_for_a_person(
+    attribute: str, is_safe: bool, tmp_path: Path
+) -> None:
+    (tmp_path / "starting.py").write_text(RENEWS.format(attribute))
+    text = "import numpy as np\nfrom torch.utils.data import DataLoader, Dataset\n\n\nclass Data(Dataset):\n"
+    text += "    def __init__(self):\n        self.rng = np.random.RandomState(0)\n\n    def __getitem__(self, i):\n"
+    text += "        return self.rng.rand()\n\n\nloader = DataLoader(Data(), shuffle=True, num_workers=2)\n"
+    assert ("worker_init_fn" in fixed(tmp_path, "TRP202", text)) is is_safe
 
 
 def test_a_loader_that_is_made_where_no_gradients_are_kept_evaluates(tmp_path: Path) -> None:
@@ -873,6 +919,15 @@ WHOSE_ORDER = {
         False,
     ),
     "what is printed": ("import os\nnames = os.listdir('a')\nfor i in range(9):\n    print(names[i], i)\n", False),
+    "results": (
+        DATA + "def read_results(a):\n    return [load(n) for n in os.listdir(a)][:9]\nread_results(1)\n",
+        False,
+    ),
+    "what a plotter reads": (
+        DATA + "def run_plotter(a):\n    write([load(n) for n in os.listdir(a)][:9])\nrun_plotter(1)\n",
+        False,
+    ),
+    "runs of a plot": (DATA + "def plot(a):\n    draw([load(n) for n in os.listdir(a)][:9])\nplot(1)\n", False),
     "what is written": ("import os\nnames = os.listdir('a')[:9]\nopen('b', 'w').write(names)\n", True),
 }
 
@@ -883,6 +938,14 @@ def test_a_sorted_listing_is_safe_where_an_order_is_all_that_is_wanted(
 ) -> None:
     assert ("sorted(" in fixed(tmp_path, "TRP204", text)) is is_safe
     assert "sort" in fixed(tmp_path, "TRP204", text, unsafe=True)
+
+
+@pytest.mark.parametrize(("name", "is_sorted"), [("deploy_model.py", False), ("serve.py", False), ("model.py", True)])
+def test_a_program_that_serves_a_model_trains_nothing(name: str, is_sorted: bool, tmp_path: Path) -> None:
+    (tmp_path / name).write_text(DATA + "for name in os.listdir('a')[:9]:\n    write(use(torch.load(name)))\n")
+    resolver = SettingsResolver(cards.codes(), isolated=True, overrides={"select": ["TRP204"]})
+    fix(Request((tmp_path,), resolver), unsafe=False, write=True)
+    assert ("sorted(" in (tmp_path / name).read_text()) is is_sorted
 
 
 @pytest.mark.parametrize(("package", "is_sorted"), [("torch", True), ("tensorflow", False)])

@@ -963,6 +963,39 @@ def test_a_module_that_is_tried_out_under_its_guard_needs_no_seed(more: str, tmp
     assert fixes(tmp_path, VIEWED.format(more=more)) == [False]
 
 
+def test_a_model_that_is_tried_out_under_its_guard_on_numbers_of_numpy_needs_no_seed(tmp_path: Path) -> None:
+    text = "import argparse\nimport numpy as np\nimport torch\n\n\nclass Net(torch.nn.Module):\n    pass\n\n\n"
+    text += "if __name__ == '__main__':\n    args = {}\n    x = torch.LongTensor(np.random.randint(9, size=4))\n"
+    text += "    net = Net(args)\n    optimizer = torch.optim.SGD(net.parameters(), lr=0.1)\n    for _ in range(30):\n"
+    text += "        net(x).sum().backward()\n        optimizer.step()\n"
+    parser, made = "argparse.ArgumentParser()", "argparse.ArgumentParser().parse_args()"
+    assert fixes(tmp_path, text.format(made)) == [False]
+    assert fixes(tmp_path, text.format(f"{parser}; args.add_argument('-n'); args = args.parse_args()")) == [True]
+
+
+def test_torch_is_imported_for_no_program_that_draws_from_others_alone(tmp_path: Path) -> None:
+    stages = "import torch\nfrom sklearn.linear_model import LogisticRegression\n\n\nclass Stages:\n"
+    stages += "    def fit(self, x, y):\n        LogisticRegression().fit(x, y)\n"
+    (tmp_path / "models.py").write_text(stages)
+    text = "import numpy as np\nimport models\n\nx = np.random.normal(size=4)\nmodels.Stages().fit(x, x > 0)\n"
+    assert "torch" not in fixed(tmp_path, text)
+    assert "np.random.seed(0)" in fixed(tmp_path, text)
+
+
+def test_a_notebook_that_trains_nothing_itself_is_for_a_person(tmp_path: Path) -> None:
+    (tmp_path / "nets.py").write_text(
+        "import torch\n\n\nclass Net(torch.nn.Module):\n    def __init__(self):\n        super().__init__()\n"
+        "        self.a = torch.nn.Linear(2, 2)\n\n\ndef work(net, d, optimizer):\n    for x in d:\n"
+        "        net(x).backward()\n        optimizer.step()\n"
+    )
+    cells = ["import torch\nfrom nets import Net", "net = Net()\nnet.a(torch.randn(2)).mean()\nplot(net)"]
+    path = notebook(tmp_path, "look.ipynb", *cells)
+    before = path.read_text()
+    resolver = SettingsResolver(cards.codes(), isolated=True, overrides={"select": ["TRP101"]})
+    fix(Request((tmp_path,), resolver), unsafe=False, write=True)
+    assert path.read_text() == before
+
+
 def test_a_program_of_another_framework_needs_more_than_numpy_seeds(tmp_path: Path) -> None:
     text = "import numpy as np\nimport tensorflow as tf\ntf.Session().run(f(np.random.permutation(9)))\n"
     after = fixed(tmp_path, text)

@@ -29,6 +29,7 @@ from torchrepro_lint.rng.usual_seed import has_own_seed, is_turned_off, reads_co
 from torchrepro_lint.seeding import training
 from torchrepro_lint.seeding.seeding import Seeding
 from torchrepro_lint.seeding.seedings import seedings
+from torchrepro_lint.seeding.unfollowed import never_seeds
 from torchrepro_lint.seeding.unseeded import Unseeded, unseeded
 
 _SPLITS = "torch.utils.data.random_split"
@@ -121,12 +122,20 @@ def _seeded(facts: ModuleFacts, program: Program) -> _Seeded:
     seeds = (m for s in programs for m in s.met if m.seeder is not None and "torch" in m.seeder.families)
     anew = (m for m in seeds if runs_often(program, m.node, m.scope))
     left = tuple(_is_left(seeding, program) for seeding in programs)
+    never = (is_left or _is_unseen(seeding, program) for is_left, seeding in zip(left, programs, strict=True))
     return _Seeded(
         not all(runs_in_each_pass(m.scope.function, program) for m in anew),
         left,
-        tuple(is_left and not s.met for is_left, s in zip(left, programs, strict=True)),
+        tuple(is_never and not s.met for is_never, s in zip(never, programs, strict=True)),
         tuple(training.evaluates(s, program) for s in programs),
     )
+
+
+def _is_unseen(seeding: Seeding, program: Program) -> bool:
+    """Whether nothing of the project seeds, and it is not known what the files that a program imports draw."""
+    own = seeding.entry.facts.source.path
+    is_alone = program.project.reachable(own) <= {own}
+    return not is_alone and unseeded(seeding, program) is None and never_seeds(program)
 
 
 def _is_left(seeding: Seeding, program: Program) -> bool:

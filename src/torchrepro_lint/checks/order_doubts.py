@@ -12,7 +12,8 @@ import re
 from collections import Counter
 
 from torchrepro_lint.dataflow import Program, remembered
-from torchrepro_lint.index import ModuleFacts, Scope
+from torchrepro_lint.dataflow.enclosing import names_in
+from torchrepro_lint.index import ModuleFacts, Scope, last_name
 from torchrepro_lint.loading.decisions import GIVEN, ONE_OF_THEM, Decision
 from torchrepro_lint.loading.listings import Listing
 from torchrepro_lint.project.contents import is_test
@@ -28,6 +29,10 @@ _DRAWN = ("a random draw picks", "a seeded shuffle gives", "a seeded split gives
 _SEEDS = frozenset({"seed", "manual_seed", "seed_everything", "set_seed", "default_rng", "RandomState", "Random"})
 _MIXES = frozenset({"shuffle", "permutation", "sample", "choice", "choices", "randint", "randrange"})
 _USES = frozenset({"eval", "no_grad", "inference_mode"})  # a model, whatever is written then
+_OF_RESULTS = re.compile(
+    r"(?:^|_)(?:fid|plot(?:s|ter|ting)?|visual|scores?|results?|metrics?|means?|stats|statistics?)(?:_|$)",
+    re.IGNORECASE,
+)
 _SHOWS = frozenset({"print", "pprint", "display", "show", "imshow", "plot", "subplots", "figure"})
 
 
@@ -41,6 +46,7 @@ def is_unclear(listing: Listing, decision: Decision, program: Program) -> bool:
         or _is_for_evaluation(facts, program)
         or _only_shows(facts, program)
         or (decision.why.endswith(_DRAWN) and _is_left_to_chance(facts, program))
+        or is_of_results(listing.scope, program)
         or _draws_without_torch(facts, program)
         or _is_called_by_nobody(listing.scope.function, program)
         or (listing.items == "walk" and _is_bottom_up(listing.node))
@@ -67,6 +73,15 @@ def _only_shows(facts: ModuleFacts, program: Program) -> bool:
     return is_alone and not _leaves_something(facts)
 
 
+def is_of_results(scope: Scope, program: Program) -> bool:
+    """Whether what is listed are results, or what scores are computed of, by the name of the function or the file: a
+    mean has no order, and a person finds a row of a table anywhere."""
+    path = scope.facts.source.path
+    function, stem = scope.function.own_name, path.parent.name if path.stem == "__main__" else path.stem
+    found = next((name for name in (function, stem) if _OF_RESULTS.search(name)), "")
+    return program.by_name(bool(found), "that results are listed", scope, found)
+
+
 def _leaves_something(facts: ModuleFacts) -> bool:
     return any(map(_LEAVES.search, facts.calls))
 
@@ -75,6 +90,19 @@ def _is_left_to_chance(facts: ModuleFacts, program: Program) -> bool:
     """Whether a program that trains nothing draws, and is not seeded: then what is drawn differs in any order."""
     found = seedings(facts, program)
     return training.trains_nothing(facts, program) and not any(s.met for s in found)
+
+
+def is_drawn(made: ast.expr, facts: ModuleFacts, program: Program) -> bool:
+    """Whether a script without PyTorch draws without a seed, and what it makes here holds what it drew."""
+    return _draws_without_torch(facts, program) and not names_in(made).isdisjoint(_drawn(facts, program))
+
+
+@remembered
+def _drawn(facts: ModuleFacts, program: Program) -> set[str]:  # noqa: ARG001
+    """The names that a file gives to what it draws, or whose items it shuffles."""
+    calls = [call for name in sorted(_MIXES) for call, _ in facts.calls.get(name, ())]
+    targets = (t for call in calls for t in getattr(facts.statement(call), "targets", ()))
+    return names_in(*targets, *(a for call in calls for a in call.args if last_name(call.func) == "shuffle"))
 
 
 def _draws_without_torch(facts: ModuleFacts, program: Program) -> bool:

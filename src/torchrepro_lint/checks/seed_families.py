@@ -34,7 +34,7 @@ def families_of(program: Program, seeding: Seeding, found: Unseeded, process: Sc
     """Those that are missing where the process seeds others; else all that something may draw from."""
     missing = {f for f, w in found.draws.items() if w.process is process} or set(found.named)
     if is_fresh(program, seeding, process):
-        missing |= {"torch"} if uses_tensors(seeding) else set()
+        missing |= {"torch"} if uses_tensors(seeding) and not _leaves_torch_alone(seeding, found, program) else set()
         has = {"python": _has_random(program, seeding), "numpy": _has_numpy(program, seeding)}
         missing |= {f for f, is_there in has.items() if is_there and _may_draw(f, seeding, found, program)}
     return [family for family in SEED_CALLS if family in missing]
@@ -44,6 +44,16 @@ def is_fresh(program: Program, seeding: Seeding, process: Scope | None) -> bool:
     """Whether a process seeds no generator in any case."""
     seeds = (m for m in seeding.met if m.level == SEEDED and m.process is process)
     return all(may_be_left_out(program, m) for m in seeds)
+
+
+def _leaves_torch_alone(seeding: Seeding, found: Unseeded, program: Program) -> bool:
+    """Whether a file that does not import torch starts a program that is known all through, draws from others, and
+    reaches nothing that computes gradients."""
+    is_known = seeding.complete and bool(found.draws) and "torch" not in found.draws
+    if not is_known or "torch" in seeding.entry.facts.packages:
+        return False
+    computing = program.project.text.containing("backward")
+    return computing is not None and program.project.reachable(seeding.entry.facts.source.path).isdisjoint(computing)
 
 
 def _has_random(program: Program, seeding: Seeding) -> bool:
@@ -180,7 +190,10 @@ def _dotted(name: ast.Name, target: str, facts: ModuleFacts) -> str:
 
 def may_be_left_out(program: Program, met: SeedMet) -> bool:
     """Whether a program may go on without a seed, whatever its number: its function may return before it, as where
-    only under a launcher it goes on, or it stands under a test without another arm, as where data are prepared once."""
+    only under a launcher it goes on, or it stands under a test without another arm, as where data are prepared once; or
+    only one of several data sets seeds as it is made."""
+    if not met.sure and met.scope.function.own_name == "__init__":
+        return True
     tests = [c for c in conditions(met.node, met.scope) if isinstance(c.owner, ast.If) and not about_seed(c.test)]
     left = [c for c in tests if any(isinstance(n, ast.Return) for n in ast.walk(c.owner))]
     sites = ((step.node, step.scope) for step in met.chain if step.scope.kind == "module")

@@ -52,7 +52,9 @@ def _edits(call: Call, loop: ast.stmt | None, seed: str, program: Program) -> tu
     made = import_name(facts, "torch.Generator", call.scope, loop or call.node)
     generator = f"{made.text}().manual_seed({numbered(seed, same_order.number_beside(call))})"
     inline = with_argument(facts, call.node, "generator", generator, style)
-    is_apart = inline.text.startswith("(")  # what the call is part of is laid out anew
+    is_broken = "\n" in inline.text and call.node.lineno == call.node.end_lineno
+    is_inside = isinstance(facts.parents[call.node], ast.Call)
+    is_apart = inline.text.startswith("(") or (is_broken and is_inside)  # what the call is part of is laid out anew
     above = loop if loop is not None or (is_within_width(facts, inline, style) and not is_apart) else _holding(call)
     if above is None:
         return (inline, *made.edits)
@@ -105,8 +107,9 @@ def _free_name(call: Call) -> str:
     held = _KIND.sub("", same_order.held_in(call)) or "loader"
     numbered_one = f"generator_{number + 1}"
     names = [f"{held}_generator", numbered_one] if number else ["generator", "loader_generator"]
-    if number and same_order.is_named_again(call):
-        names = [numbered_one]  # another one of the same function may get the name
+    if number and (above := same_order.named_above(call)):
+        name = f"{held}_generator" if same_order.number_beside(above[0]) else "generator"
+        names = [f"{name}_{len(above) + 1}", numbered_one]  # the others of its name may get the one without a number
     return next(n for n in (*names, "data_generator", "seeded_generator_") if n not in inside and n not in outside)
 
 

@@ -17,9 +17,10 @@ from torchrepro_lint.seeding.training import only_evaluates
 from torchrepro_lint.syntax import Import, import_name, insert_after, insert_before, quoted, replace, top_line
 
 # A comment that only praises the other value, in a few words: it would be wrong of the new one. One that names anything
-# (a ticket, a person, a place, a number) stays.
+# (a ticket, a person, a place, a number) or insists stays.
 PRAISE = re.compile(
-    r"\s*#(?!.*(?:noqa|type:|pylint|torchrepro|R-?CNN|infer))(?=\s*[a-z,.!?'()-]+(?:\s+[a-z,.!?'()-]+){0,11}\s*$).*"
+    r"\s*#(?!.*(?:noqa|type:|pylint|torchrepro|R-?CNN|infer|make sure|must|need|importan|require))"
+    r"(?=\s*[a-z,.!?'()-]+(?:\s+[a-z,.!?'()-]+){0,11}\s*$).*"
     r"\b(?:fast(?:er|est)?|speeds?|speed-?ups?|tun(?:e|es|ing)|accelerat\w+|warn\w*|perform\w+|efficien\w+"
     r"|(?:activat|enabl|turn|us)\w*\b.*\bbenchmark\w*|benchmark mode)\b",
     re.IGNORECASE,
@@ -87,8 +88,9 @@ def _is_explained_below(facts: ModuleFacts, statement: ast.stmt) -> bool:
 
 
 def is_after_speed(facts: ModuleFacts, program: Program) -> bool:
-    """Whether a program only uses a model, or times what it does on the GPU: `cuda.Event(enable_timing=True)`."""
-    return facts.source.matches(r"\benable_timing\s*=\s*True\b") or only_evaluates(facts, program)
+    """Whether a program only uses a model, or times what it does: `cuda.Event(enable_timing=True)`, `def latency()`."""
+    is_timed = facts.source.matches(r"\benable_timing\s*=\s*True\b|\bdef \w*latency\w*\(")
+    return is_timed or only_evaluates(facts, program)
 
 
 def is_announced(setting: Setting, program: Program, said: re.Pattern[str] = _SAYS) -> bool:

@@ -92,6 +92,7 @@ def _chosen(value: ast.expr, source: Source, seedings: list[Seeding], program: P
         and (
             _is_per_process(source, program)
             or _stands_in(value, source, program)
+            or _names_run(facts, value, program)
             or (_kept(facts, program) and any(_undoes(s.call, s.scope, program) for s in seedings))
             or _goes_on(source)
             or not all(runs_once(program, *p) for p in places)
@@ -145,6 +146,39 @@ def _stands_in(value: ast.expr, source: Source, program: Program) -> bool:
     return is_kept and any(about_seed(c.test) for c in conditions(value, source.scope))
 
 
+def _names_run(facts: ModuleFacts, value: ast.expr, program: Program) -> bool:
+    """Whether a name is made of the variable that the seed is kept in: with a constant, all runs would share it."""
+    variables = _variables(facts, value)
+    return bool(variables) and not _named_after(facts, program).isdisjoint(variables)
+
+
+@remembered
+def _named_after(facts: ModuleFacts, program: Program) -> frozenset[str]:  # noqa: ARG001
+    """The variables of which a file makes texts that it keeps under a name: `self.version = str(self.seed)`; or that it
+    keeps under a key, or returns: `{"seed": seed}`."""
+    texts = (n for call, _ in (*facts.calls.get("str", ()), *facts.calls.get("format", ())) for n in call.args)
+    kept = [n for n in texts if isinstance(facts.statement(n), ast.Assign)]
+    for node in ast.walk(facts.tree):
+        match node:
+            case ast.Dict(values=values):
+                kept += values
+            case ast.Return(value=ast.Name() as value) if not _is_dropped(facts, node):
+                kept.append(value)
+    return frozenset(ast.unparse(n) for n in kept if isinstance(n, ast.Name | ast.Attribute))
+
+
+def _is_dropped(facts: ModuleFacts, returned: ast.Return) -> bool:
+    """Whether the file calls the function, and makes nothing of what it returns."""
+    name = next((a.name for a in facts.ancestors(returned) if isinstance(a, ast.FunctionDef)), "")
+    calls = facts.calls.get(name, ())
+    return bool(calls) and all(isinstance(facts.parents[call], ast.Expr) for call, _ in calls)
+
+
+def _variables(facts: ModuleFacts, value: ast.expr) -> list[str]:
+    statement = facts.statement(value)
+    return [ast.unparse(t) for t in statement.targets] if isinstance(statement, ast.Assign) else []
+
+
 def _is_meant(facts: ModuleFacts, value: ast.expr) -> bool:
     """Whether a comment says that the seed is meant to differ each time: then a person has to decide."""
     line = facts.statement(value).lineno
@@ -172,9 +206,7 @@ def _is_per_process(source: Source, program: Program) -> bool:
 
 def _is_shown(facts: ModuleFacts, value: ast.expr, program: Program) -> bool:
     """Whether the variable that the seed is kept in is printed or logged."""
-    statement = facts.statement(value)
-    targets = [ast.unparse(t) for t in statement.targets] if isinstance(statement, ast.Assign) else []
-    return not _shown(facts, program).isdisjoint(targets)
+    return not _shown(facts, program).isdisjoint(_variables(facts, value))
 
 
 @remembered
@@ -217,7 +249,7 @@ def _drawn_by_default(module: Module, program: Program) -> Iterator[Draft]:
         sources = Entropy(program).sources(default, scope)
         if sources:
             edits = (replace(module.facts, default, str(usual_seed(module.facts, program))),)
-            yield Draft(default, {"call": flag, "what": sources[0].what}, "option", edits=edits)
+            yield Draft(default, {"call": flag, "what": sources[0].what}, "option", edits=edits, unsafe=True)
 
 
 def _counts(call: Call, program: Program) -> bool:

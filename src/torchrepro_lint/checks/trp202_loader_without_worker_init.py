@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 from typing import Literal
 
@@ -23,7 +24,7 @@ from torchrepro_lint.loading.worker_calls import WorkerDraw
 from torchrepro_lint.loading.worker_draws import WorkerDraws, worker_draws
 from torchrepro_lint.model import Certainty, Edit
 from torchrepro_lint.project.versions import may_be
-from torchrepro_lint.seeding.training import is_run_to_evaluate, trains_nothing
+from torchrepro_lint.seeding.training import only_evaluates, trains_nothing
 
 FAMILIES: tuple[Literal["numpy", "python"], ...] = ("numpy", "python")
 _ORDERS = frozenset({"permutation", "permuted", "shuffle"})
@@ -70,7 +71,7 @@ def _draft(call: Call, draws: WorkerDraws, first: Call, program: Program) -> Dra
         depends = (_SHARE,) if _orders_a_pass(held) else ()
         return Draft(
             call.node, values, "held", certainty=certainty, depends=depends, related=_place(held), edits=edits,
-            unsafe=unsafe or bool(depends),
+            unsafe=unsafe or bool(depends) or _is_renewed_elsewhere(held, program),
         )  # fmt: skip
     if own is not None:
         values["augmentation"] = own.facts.text(own.node)
@@ -78,7 +79,7 @@ def _draft(call: Call, draws: WorkerDraws, first: Call, program: Program) -> Dra
     if numpy is not None and not _is_seeded("numpy", program):
         edits = seeded_workers(call, first, program, lambda other: _first_unseeded(other, program))
         unsafe = is_for_several(call.facts, edits, program, lambda other: _first_unseeded(other, program))
-        unsafe = unsafe or is_for_evaluation(call) or is_run_to_evaluate(call.facts, program) or is_only_tried_out(call)
+        unsafe = unsafe or is_for_evaluation(call) or only_evaluates(call.facts, program) or is_only_tried_out(call)
         draft = Draft(call.node, values, "old", related=_place(numpy), edits=edits, unsafe=unsafe)
         if _is_in_order(call):
             unsafe = unsafe or trains_nothing(call.facts, program) or not _is_surely_drawn(call)
@@ -147,6 +148,13 @@ def _renewed(call: Call, first: Call, held: WorkerDraw, draws: WorkerDraws) -> t
     row = catalogue.names("loaders", "generators")[str(held.made.callee)]
     holder = ".dataset" * (1 + draws.layers)
     return renewed_generator(call, first, holder, held, row["renewed"])
+
+
+def _is_renewed_elsewhere(held: WorkerDraw, program: Program) -> bool:
+    """Whether the project has a function for workers that gives the data set, and what it holds, another generator."""
+    text = program.project.text
+    renewing = text.mentioning("get_worker_info") or ()
+    return any(text.has(path, re.compile(rb"\.%b\s*=" % held.attribute.encode())) for path in renewing)
 
 
 def _place(draw: WorkerDraw) -> tuple[Place, ...]:

@@ -6,6 +6,7 @@ import ast
 from collections.abc import Iterable, Iterator, Sequence
 
 from torchrepro_lint.checks.draft import Draft, Place
+from torchrepro_lint.checks.order_doubts import is_drawn, is_of_results
 from torchrepro_lint.dataflow import Module, Program, Site
 from torchrepro_lint.dataflow.references import reads_of_target
 from torchrepro_lint.index import ModuleFacts, Scope, last_name
@@ -50,7 +51,9 @@ def _judged(found: Iterable[TextSet], module: Module, program: Program) -> Itera
                 edits=edits[function],
                 unsafe=held.evidence is not Evidence.SURE
                 or not holds_only_text(held.made, program)
-                or is_test(module.facts),
+                or is_test(module.facts)
+                or is_of_results(site.scope, program)
+                or (held.made.scope.facts is module.facts and is_drawn(held.made.node, module.facts, program)),
             )
 
 

@@ -29,6 +29,7 @@ _MEASURES = re.compile(
     r"(?:^|[/_-])(?:accelerat\w*|bench\w*|fast|latency|perf|performance|profil\w*|speed\w*|throughput)(?=[/_.-])",
     re.IGNORECASE,
 )
+_EXTRACTS = re.compile(r"(?:^|[/_-])extract", re.IGNORECASE)  # what uses a model, and trains none
 _WARMS_UP = re.compile(rb"\bdef (?=\w*cudnn)\w*warm_?up|\bwarm(?:ing)?[ _-]?up (?:of )?cudnn\b", re.IGNORECASE)
 
 
@@ -65,6 +66,7 @@ def check(module: Module, program: Program) -> Iterator[Draft]:
 def _is_after_speed(facts: ModuleFacts, program: Program) -> bool:
     """Whether a program only uses a model, or says by a name or by what it does that it measures how fast it is."""
     told = _MEASURES.search(facts.source.rel)
+    told = told or (_EXTRACTS.search(facts.source.rel) if "step" not in facts.calls else None)
     is_named = program.by_name(told is not None, "that a program is after speed", facts.scope, facts.source.rel)
     return is_named or is_after_speed(facts, program) or _is_warmed_up(program)
 

@@ -22,7 +22,7 @@ _SHOWS = frozenset({
 
 _NO_GRADIENTS = frozenset({"no_grad", "inference_mode"})
 _EVALUATION = re.compile(
-    r"(?:^|_)(?:val|valid|validation|test|testing|eval|evaluation|dev)(?:_?(?:data)?_?(?:loader|sampler|iter|dl|set))?(?:_|$)"
+    r"(?:^|_)(?:val|valid|validate|validation|test|testing|eval|evaluation|dev|visual)(?:_?(?:data)?_?(?:loader|sampler|iter|dl|set))?(?:_|$)"
     r"|(?:loader|sampler|iter|dl)_?(?:val|valid|test|eval|dev)$",
     re.IGNORECASE,
 )
@@ -33,7 +33,7 @@ def is_for_evaluation(call: Call) -> bool:
     would not shuffle at all."""
     if not _NO_GRADIENTS.isdisjoint(call.facts.calls) and _is_without_gradients(call):
         return True
-    named = [last_name(target) for target in getattr(call.facts.parents[call.node], "targets", ())]
+    named = [last_name(target) for target in getattr(call.facts.statement(call.node), "targets", ())]
     is_named = any(map(_EVALUATION.search, named))
     return call.program.by_name(is_named, "that a loader evaluates", call.scope, ", ".join(named))
 

@@ -8,9 +8,11 @@ from typing import Literal, TypeAlias
 
 from torchrepro_lint import catalogue
 from torchrepro_lint.dataflow import Program, start_of
+from torchrepro_lint.dataflow.conditions import conditions
 from torchrepro_lint.dataflow.edges import Edges
 from torchrepro_lint.dataflow.enclosing import names_in, run_with
 from torchrepro_lint.dataflow.follow import Follow, Policy
+from torchrepro_lint.dataflow.options import outcome
 from torchrepro_lint.dataflow.reaching_definitions import reads_of_binding
 from torchrepro_lint.dataflow.use import ANY, ESCAPED, STOP, Sink, Step, Steps, Use
 from torchrepro_lint.index import ModuleFacts, Scope
@@ -102,7 +104,7 @@ def _drawn(program: Program, body: Sequence[ast.AST], facts: ModuleFacts) -> Dec
 def _effect(effect: Effect, node: Loop | ast.While, use: Use[Shown], edges: Edges) -> Steps:
     match effect.kind:
         case "decides":
-            return decided(use, effect.node, effect.why)
+            return STOP if _never_runs(effect.node, use, edges.program) else decided(use, effect.node, effect.why)
         case "sequence" | "mapping" | "lists" if effect.target is not None:
             return _filled(effect, effect.target, use.scope.facts, edges)
         case "last" if isinstance(effect.target, ast.Name):
@@ -110,6 +112,14 @@ def _effect(effect: Effect, node: Loop | ast.While, use: Use[Shown], edges: Edge
         case "yield":
             return _yielded(effect.node, use, edges)
     return STOP
+
+
+def _never_runs(node: ast.AST, use: Use[Shown], program: Program) -> bool:
+    """Whether no call asks for what ends a loop after so many rounds: `if amount is not None and count == amount`."""
+    if not isinstance(node, ast.Break):
+        return False
+    scope = use.scope.facts.scope_of(node)
+    return any(outcome(c.test, scope, program).certain is (not c.holds) for c in conditions(node, scope))
 
 
 def _filled(effect: Effect, target: ast.expr, facts: ModuleFacts, edges: Edges) -> Steps:

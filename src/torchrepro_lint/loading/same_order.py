@@ -74,17 +74,19 @@ def held_in(call: Call) -> str:
     return ""
 
 
-def is_named_again(call: Call) -> bool:
-    """Whether the same function makes another loader or sampler above that gets the same name, or none as well."""
-    first = _first_of_name(call.facts, call.program).get((call.scope.function, held_in(call)))
-    return first is not None and first < start_of(call.node)
+def named_above(call: Call) -> list[Call]:
+    """The loaders and samplers that the same function makes above and that get the same name, or none as well."""
+    alike = _by_name(call.facts, call.program).get((call.scope.function, held_in(call)), [])
+    return alike[: bisect_left(alike, start_of(call.node), key=lambda other: start_of(other.node))]
 
 
 @remembered
-def _first_of_name(facts: ModuleFacts, program: Program) -> dict[tuple[Scope, str], tuple[int, int]]:
-    """Where each function gives a name to the first of its loaders and samplers that draw."""
-    made = reversed(_all_drawing(facts, program))
-    return {(call.scope.function, held_in(call)): start_of(call.node) for call in made}
+def _by_name(facts: ModuleFacts, program: Program) -> dict[tuple[Scope, str], list[Call]]:
+    """The loaders and samplers that draw, by the name that a function gives them."""
+    found: dict[tuple[Scope, str], list[Call]] = {}
+    for call in _all_drawing(facts, program):
+        found.setdefault((call.scope.function, held_in(call)), []).append(call)
+    return found
 
 
 @remembered

@@ -44,13 +44,14 @@ _EVALUATION_CLASS = re.compile(r"(?:Validator|Predictor|Evaluator|Visuali[sz]er|
 _EVALUATION_FOLDER = re.compile(r"^(?:tests?|(?:torch)?metrics?|evaluation|evaluators?|inference|(?:\w+_)?pipelines?)$")
 _TEST_FILE = re.compile(r"^(?:test_|conftest)|_test$")
 _EVALUATION_FILE = _words(
-    r"^(?:eval|val$|validat|inference|infer_|demo|predict|visuali[sz]|plot|export|convert_|post_?process)",
+    r"^(?:eval|val(?:id)?$|test$|validat|inference|infer_|demo|predict|visuali[sz]|plot|export|convert_|post_?process)",
     r"^generation(?:_|$)",
     r"^(?:image|video|audio|feature)_(?:processing|extraction)",
     r"_eval$",
 )
 _TRIAL_FILE = re.compile(
-    r"^(?:sampl(?:e|ing)|bench(?:mark)?|profil(?:e|er|ing)|speed|latency|probe|smoke|debug|check)(?:_|$)"
+    r"^generate(?:_(?:script|samples?|images?|audio|text|music))?$"
+    r"|^(?:sampl(?:e|ing)|bench(?:mark)?|profil(?:e|er|ing)|speed|latency|probe|smoke|debug|check|deploy|serve)(?:_|$)"
 )
 _DATA_PLACE = re.compile(
     r"^data(?!2)|dataset|transform|preprocess|augment|feats?_extract|feature_extract|image_process|process(?:ing)?_image"

@@ -351,10 +351,11 @@ def _label_of_function(draw: Draw) -> str:
 
 
 def _spells_a_name(draw: Draw) -> bool:
-    """`"".join(random.choice(string.ascii_letters) for _ in range(6))`: letters of both cases are no data."""
+    """`"".join(random.choice(string.ascii_letters) for _ in range(6))`: letters of both cases are no data. A list of
+    them may also be shuffled first."""
     function = draw.scope.function
-    holders = list(ancestors(draw.node, draw.scope))
-    joins = any(isinstance(holder, ast.Call) and last_name(holder.func) == "join" for holder in holders)
+    joins = any(isinstance(n, ast.Call) and last_name(n.func) == "join" for n in ancestors(draw.node, draw.scope))
+    joins = joins or (draw.kind == "order" and function.kind == "function" and bool(_calls("join", function)))
     spelt = function.node if function.kind == "function" else draw.scope.facts.statement(draw.node)
     return joins and any(isinstance(n, ast.expr) and last_name(n) == "ascii_letters" for n in ast.walk(spelt))
 

@@ -30,6 +30,7 @@ _LOOKS = frozenset({"eval", "register_hook", "register_backward_hook", "register
 TRAINS = ("backward", "manual_backward", "fit", "zero_grad")
 # What makes new parameters of gradients: an optimizer, a framework, or the program itself, which may do it in place.
 _UPDATES = ("step", "fit", "manual_backward", "minimize", "add_", "sub_", "addcdiv_", "lerp_")
+_FITS_NOTHING = ("sklearn.preprocessing.", "sklearn.neighbors.")
 _LOOPS = ("fit", "minimize")  # what has a loop of its own
 # A function that is a program, but no `get_train_split`; others are tried out under a guard.
 _PROGRAM = r"(?i)^_*(?:main|train|run|launch)|(?:main|train|run|launch)(?:er|ing)?_*$"
@@ -159,10 +160,10 @@ class Seeding:
         return not all(self._prepares_data(*site) for site in fits) if fits else "fit" in self.reached
 
     def _prepares_data(self, call: ast.Call, scope: Scope) -> bool:
-        """Whether `fit` is that of an encoder or a scaler of scikit-learn, which computes no gradients."""
+        """Whether `fit` is that of an encoder, a scaler or neighbours of scikit-learn, which computes no gradients."""
         held = call.func.value if isinstance(call.func, ast.Attribute) else None
         made = self.program.makers(held, scope) if held is not None else ()
-        return bool(made) and all(isinstance(m, str) and m.startswith("sklearn.preprocessing.") for m in made)
+        return bool(made) and all(isinstance(m, str) and m.startswith(_FITS_NOTHING) for m in made)
 
     @property
     def trains_repeatedly(self) -> bool:
@@ -300,7 +301,11 @@ class Seeding:
     @property
     def is_made_up(self) -> bool:
         """Whether the program draws what it computes with itself, outside of any class, and reads and keeps nothing."""
-        first = self.sampled.get("torch")
+        return self.is_made_up_by("torch")
+
+    def is_made_up_by(self, family: str) -> bool:
+        """The same, by one generator."""
+        first = self.sampled.get(family)
         is_input = first is not None and first.draw.kind == "sample" and first.draw.scope.function.method_class is None
         return is_input and not self._is_earnest
 
@@ -311,7 +316,8 @@ class Seeding:
 
     @property
     def _is_earnest(self) -> bool:
-        return not self.reached.isdisjoint(_EARNEST | _TRAINERS)
+        has_options = "parse_args" not in self.reached or "add_argument" in self.reached
+        return not self.reached.isdisjoint((_EARNEST if has_options else _EARNEST - {"parse_args"}) | _TRAINERS)
 
     @property
     def _is_of_layers(self) -> bool:

@@ -4,6 +4,7 @@ whose results are meant to vary, since they answer whoever asks."""
 from __future__ import annotations
 
 import ast
+import re
 
 from torchrepro_lint import catalogue
 from torchrepro_lint.dataflow import Program, remembered
@@ -15,6 +16,7 @@ from torchrepro_lint.seeding.seeding import TRAINS, Seeding
 from torchrepro_lint.seeding.seedings import seedings
 from torchrepro_lint.seeding.unfollowed import may_train, may_use_tensors, names_code, uses_tensors
 
+_TRAINS_BY_NAME = re.compile(r"(?i)backward|step|train|fit(?!_transform)|learn|optim|run|main")
 _GRADIENTS = frozenset({"backward", "manual_backward", "fit", "train", "grad", "value_and_grad", "minimize"})
 MAX_PROGRAMS = 16  # that run the code of one file
 
@@ -53,13 +55,17 @@ def _is_tried_once(seeding: Seeding, program: Program) -> bool:
     """Whether a program shows how something is done: a notebook that takes a step or two, another that does so on input
     that it makes up, or the guard of a file with classes that does it any number of times."""
     facts, trains = seeding.entry.facts, seeding.trains_repeatedly or may_train(seeding, program)
+    if facts.source.path.stem.startswith("bench"):
+        return True
     if facts.source.cells:
         is_in_sight = "backward" in facts.calls and not seeding.trains_repeatedly
-        return is_in_sight or not (trains and seeding.updates)
+        is_elsewhere = not may_train(seeding, program) and not any(map(_TRAINS_BY_NAME.search, facts.calls))
+        return is_in_sight or is_elsewhere or not (trains and seeding.updates)
     if not trains:
         is_named = roles.is_no_training(facts.source.rel)
         return seeding.is_made_up or seeding.is_shown or _tries_layers(seeding) or is_named
-    return seeding.is_made_up and seeding.entry.is_guarded and _defines_layers(facts)
+    is_made_up = seeding.is_made_up or seeding.is_made_up_by("numpy")
+    return is_made_up and seeding.entry.is_guarded and _defines_layers(facts)
 
 
 def _tries_layers(seeding: Seeding) -> bool:
