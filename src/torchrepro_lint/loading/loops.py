@@ -12,7 +12,7 @@ from typing import Literal, NamedTuple
 from torchrepro_lint.dataflow.conditions import conditions
 from torchrepro_lint.dataflow.enclosing import block_of, names_in, run_with
 from torchrepro_lint.dataflow.reaching_definitions import reaching
-from torchrepro_lint.index import Binding, ModuleFacts, last_name
+from torchrepro_lint.index import Binding, ModuleFacts, dotted, last_name
 from torchrepro_lint.loading.decisions import FIRST, is_shared
 
 Kind = Literal["decides", "sequence", "mapping", "lists", "last", "yield", "call"]
@@ -181,7 +181,8 @@ class _Body:
                 elif not (call.args and self.is_loop and all(map(self.is_alike, call.args))):
                     yield Effect(kind, call, receiver)
         elif isinstance(function, ast.Attribute) and function.attr == "update" and self._is_dict(function.value):
-            yield Effect("mapping", call, function.value)
+            if not any(map(self._are_weights, call.args)):
+                yield Effect("mapping", call, function.value)
         elif isinstance(function, ast.Attribute) and function.attr in _WRITES:
             if self.is_file(function.value):
                 yield Effect("decides", call, why="becomes the order in which the items are written")
@@ -197,6 +198,14 @@ class _Body:
             isinstance(v, ast.Dict) or (isinstance(v, ast.Call) and last_name(v.func) in _DICTS) for v in made
         )
         return is_dict and not self.is_local(receiver)
+
+    def _are_weights(self, value: ast.expr) -> bool:
+        """Whether a dict is that of a checkpoint, whose parts are found by their names."""
+        name = dotted(value.func) if isinstance(value, ast.Call) else None
+        first, _, rest = (name or "").partition(".")
+        targets = [b.target for b in self.facts.scope.bindings.get(first, ()) if b.kind == "import"]
+        found = [f"{target}.{rest}".rstrip(".") for target in targets]
+        return any(f == "torch.load" or f.startswith("safetensors.") for f in found)
 
     def _gives_number(self, call: ast.Call) -> bool:
         """Whether a call is given a counter, and something of the item that it counts."""
