@@ -73,7 +73,7 @@ def _name(call: Call) -> str:
 
 def _seeded(call: Call, found: environments.Unseeded, beside: int, program: Program) -> Fix:
     """Give a seed to it below where it is made, or to what learns in it, and whether a person should look at that."""
-    learner = environments.learner(found.reset, program)
+    learner = environments.learner(found.reset, program) or environments.learner(found.sampled, program)
     if learner is not None:
         return seeded_learner(learner, program)
     statement = call.facts.parents[call.node]

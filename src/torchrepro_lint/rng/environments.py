@@ -123,7 +123,7 @@ def unseeded(call: Call, program: Program) -> Unseeded | None:
     are_known = spaces.keys().isdisjoint(("seed", "")) and "space seeded" not in found
     reset = found.get("reset", [None])[0] if "seeded" not in found else None
     sampled = spaces.get("sample") if are_known else None
-    if sampled is None and are_known and "seeded" not in found:
+    if sampled is None and are_known:
         sampled = next(iter(found.get("sampled", ())), None)
     steps = found.get("step", ()) if "adapted" not in found else ()
     return Unseeded(reset, sampled, tuple(found.get("seeded", ())), tuple(steps)) if reset or sampled else None
