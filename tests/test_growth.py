@@ -443,7 +443,7 @@ STEPS = {  # of a line with a finding, with its fix and its report; a harmless c
     "torch.manual_seed(int(time.time()))": 2_860,
     "sampler = RandomSampler(ds)": 2_300,
     "loader = DataLoader(ds, shuffle=True, num_workers=2)": 2_830,
-    "def warp(x, grid): return F.grid_sample(x, grid)": 2_560,
+    "def warp(x, grid): return F.grid_sample(x, grid)": 2_640,  # with what was measured on a GPU
 }
 
 

@@ -77,7 +77,7 @@ class Measured(NamedTuple):
                 yield "differs under deterministic algorithms too"
             case "switches" | "same" if self.slowdown is not None:
                 yield f"deterministic path {pace(self.slowdown)}"
-        if self.reason is not None:
+        if self.reason is not None and self.distinct == 1:  # a difference is proven by however few runs
             yield f"incomplete: {self.reason}"
 
     def as_json(self) -> dict[str, Property]:

@@ -151,7 +151,8 @@ class _Repair:
     def _attempt(self, unit: Sequence[Finding], *, keep: bool = True) -> bool:
         """Whether these fixes do what they should; if not, or not to be kept, all is as before."""
         run = self.run
-        result = apply_edits(self._source, [f.fix for f in unit if f.fix is not None])
+        in_turn = sorted(unit, key=lambda finding: finding.code)  # seeds stand before the switches that follow them
+        result = apply_edits(self._source, [f.fix for f in in_turn if f.fix is not None])
         applied = set(result.applied)
         fixed = [f for f in unit if f.fix in applied]
         changed = [run.root / rel for rel in result.documents]

@@ -19,9 +19,22 @@ def seed_all(seed):
 
 
 seed_all(3)
+q = torch.rand(2, 4, 128, 64, device="cuda", requires_grad=True)
+torch.nn.functional.scaled_dot_product_attention(q, q, q).sum().backward()
+"""
+CONVOLUTION = """\
+import numpy as np
+import torch
+import torch.backends.cudnn as cudnn
+
+SEED = 3
+torch.manual_seed(SEED)
+if torch.cuda.is_available():
+    torch.cuda.manual_seed_all(SEED)
 model = torch.nn.Conv2d(3, 8, 3).cuda()
 model(torch.rand(4, 3, 8, 8).cuda()).sum().backward()
 """
+SETTLED = "    torch.cuda.manual_seed_all(SEED)\ncudnn.deterministic = True\nmodel"
 FLAG = "    random.seed(seed)\n    torch.use_deterministic_algorithms(True)\n"
 VARIABLE = "    random.seed(seed)\n    os.environ.setdefault({0}CUBLAS_WORKSPACE_CONFIG{0}, {0}:4096:8{0})\n"
 
@@ -49,3 +62,46 @@ def test_releases_without_the_flag_are_left_alone(wanted: str, tmp_path: Path) -
 def test_quotes_are_those_of_the_formatter(tmp_path: Path) -> None:
     (tmp_path / "ruff.toml").write_text('[format]\nquote-style = "single"\n')
     assert VARIABLE.format("'") in fixed(tmp_path, "TRP403", BEFORE, unsafe=True)
+
+
+def test_convolutions_are_settled_safely_whatever_the_release(tmp_path: Path) -> None:
+    (tmp_path / "requirements.txt").write_text("torch>=1.0\n")
+    assert SETTLED in fixed(tmp_path, "TRP403", CONVOLUTION)
+
+
+TWO_GENERATORS = """\
+import argparse
+
+import numpy as np
+import torch
+
+parser = argparse.ArgumentParser()
+parser.add_argument("--seed", type=int, default=3)
+args = parser.parse_args()
+
+torch.manual_seed(args.seed)
+model = torch.nn.Conv2d(3, 8, 3).cuda()
+for _ in range(3):
+    images = torch.tensor(np.random.rand(4, 3, 8, 8)).float()
+    model(images.cuda()).sum().backward()
+"""
+
+
+def test_seeds_of_another_fix_come_before_the_switch(tmp_path: Path) -> None:
+    after = fixed(tmp_path, "ALL", TWO_GENERATORS)
+    assert "torch.manual_seed(args.seed)\nnp.random.seed(args.seed)\ntorch.backends.cudnn.deterministic = True\n" in after
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("SEED = 3\n", "SEED = 3\n# cudnn.deterministic = True\n"),
+        ("SEED = 3\n", "SEED = 3\n# Deterministic convolutions take too long.\n"),
+        ("model = ", "start = torch.cuda.Event(enable_timing=True)\nmodel = "),
+        ("torch.manual_seed(SEED)\n", "print(torch.manual_seed(SEED))\n"),
+    ],
+)
+def test_a_person_decides_where_somebody_may_have(before: str, after: str, tmp_path: Path) -> None:
+    program = CONVOLUTION.replace(before, after, 1)
+    assert fixed(tmp_path, "TRP403", program) == program
+    assert "\ncudnn.deterministic = True\n" in fixed(tmp_path, "TRP403", program, unsafe=True)

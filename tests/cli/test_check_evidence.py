@@ -114,9 +114,16 @@ def test_what_settles_nothing_is_only_told(checked: Any, measured: dict[str, Any
 
 
 def test_a_measurement_that_was_cut_short_says_so(checked: Any) -> None:
-    found = checked({**row(PAD, "CONFIRMED"), "reason": "took longer than 120 s"})[PAD]
+    steady = row(PAD, "NOT_REPRODUCED", distinct=1, outcome="same")
+    found = checked({**steady, "reason": "took longer than 120 s"})[PAD]
     assert found["properties"]["evidence"]["reason"] == "took longer than 120 s"
     assert found["properties"]["evidence"]["words"].endswith(", incomplete: took longer than 120 s")
+
+
+def test_a_difference_is_proven_by_however_few_runs(checked: Any) -> None:
+    found = checked({**row(PAD, "CONFIRMED"), "reason": "took longer than 120 s"})[PAD]
+    assert found["properties"]["evidence"]["reason"] == "took longer than 120 s"
+    assert "incomplete" not in found["properties"]["evidence"]["words"]
 
 
 def test_a_cpu_settles_nothing_and_is_told_only_where_it_differed(checked: Any) -> None:

@@ -168,11 +168,11 @@ def test_a_matrix_of_operations_and_environments(run: Run, tmp_path: Path) -> No
     assert lines[0].split("  ")[0] == "operation"
     assert "NVIDIA Test 1, torch 2.11.0" in lines[0] and "NVIDIA <L4>, torch 2.11.0" in lines[0]
     rows = {line.split()[0]: " ".join(line.split()) for line in lines if line}
-    assert rows["cumsum"] == "cumsum differs 3/20, 1.8x slower agrees"
-    assert rows["index-add"] == "index-add - differs always 20/20"
-    assert rows["put(dim=1)"] == "put(dim=1) differs 20/20, 1.8x slower -"
+    assert rows["cumsum"].startswith("cumsum differs 3/20, 1.8x slower agrees differs ")  # the last is what ships
+    assert rows["index-add"].startswith("index-add - differs always 20/20 differs ")
+    assert rows["put(dim=1)"] == "put(dim=1) differs 20/20, 1.8x slower - -"
     page = run(*asked, "--output-format", "markdown").stdout
-    assert "| `cumsum` | differs 3/20, 1.8x slower | agrees |\n" in page
+    assert "| `cumsum` | differs 3/20, 1.8x slower | agrees | differs " in page
     html = run(*asked, "--output-format", "html").stdout
     assert "<th>NVIDIA &lt;L4&gt;, torch 2.11.0</th>" in html
     assert '<td class="differs">differs 3/20, 1.8x slower</td><td class="agrees">agrees</td>' in html

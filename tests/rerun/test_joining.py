@@ -98,6 +98,18 @@ def test_a_generator_without_a_seed_takes_one_from_the_systems_entropy(tmp_path:
     assert predicted(tmp_path / "train.py", at(place, Kind.EXTERNAL, source="time", shown_by="time")) == []
 
 
+def test_a_convolution_was_predicted_where_the_program_seeds(tmp_path: Path) -> None:
+    """Its kernel is chosen wherever the model is called."""
+    (tmp_path / "train.py").write_text(
+        "import torch\n\ntorch.manual_seed(0)\nmodel = torch.nn.Conv2d(3, 8, 3).cuda()\n"
+        "for _ in range(3):\n    model(torch.ones(4, 3, 8, 8).cuda()).sum().backward()\n"
+    )
+    place = Place("train.py", 6)
+    convolution = at(place, Kind.OPERATION, operation="aten::convolution_backward")
+    assert predicted(tmp_path / "train.py", convolution) == ["TRP403"]
+    assert predicted(tmp_path / "train.py", at(place, Kind.OPERATION, operation="aten::cumsum")) == []
+
+
 def test_a_generator_of_the_programs_own_is_not_called_unseeded_torch(tmp_path: Path) -> None:
     pytest.importorskip("torch")
     import torch

@@ -7,6 +7,7 @@ import ast
 import re
 
 from torchrepro_lint import catalogue
+from torchrepro_lint.checks.draft import Fix
 from torchrepro_lint.dataflow import Program, remembered
 from torchrepro_lint.dataflow.enclosing import block_of
 from torchrepro_lint.index import ModuleFacts, Scope
@@ -26,6 +27,7 @@ PRAISE = re.compile(
     re.IGNORECASE,
 )
 _FLAG = "torch.use_deterministic_algorithms"
+_CUDNN = "torch.backends.cudnn.deterministic"
 
 COMMENTED = 10  # lines above a switch in which a comment may be about it
 _OF_SWITCHES = re.compile(r"determinis|cudnn|benchmark", re.IGNORECASE)
@@ -148,20 +150,34 @@ def _comment_above(facts: ModuleFacts, statement: ast.stmt) -> tuple[Edit, ...]:
 
 
 # -- deterministic kernels --------------------------------------------------------------------------------------------
-def determinism_asked_for(seed: ast.Call, scope: Scope, program: Program) -> tuple[Edit, ...]:
+def convolutions_settled(seed: ast.Call, scope: Scope, program: Program) -> Fix:
+    """`torch.backends.cudnn.deterministic = True` below the seeds that stand together with `seed`: it raises nowhere.
+    Unsafe where comments speak of such switches, where the program is after speed, and where a call that is given the
+    seed may be all of the program."""
+    facts, statement = scope.facts, scope.facts.statement(seed)
+    last = _last_seed(facts, statement)
+    if last is None:
+        return Fix()
+    switch = import_name(facts, _CUDNN, scope, last)
+    spoken_of, _ = _unwanted(facts, program)
+    is_doubtful = bool(spoken_of) or is_after_speed(facts, program) or getattr(statement, "value", None) is not seed
+    return Fix((insert_after(facts, last, f"{switch.text} = True"), *switch.edits), is_doubtful)
+
+
+def determinism_asked_for(seed: ast.Call, scope: Scope, program: Program) -> Fix:
     """`torch.use_deterministic_algorithms(True)` below the seeds that stand together with `seed`, with what it needs;
     nothing for releases without it."""
     facts, row = scope.facts, catalogue.table("backend_flags")
     setting = program.project.torch_version
     last = _last_seed(facts, facts.statement(seed))
     if last is None or allowed_in(setting, row["strict_flag"]["torch"]) != "all":
-        return ()
+        return Fix()
     flag = import_name(facts, _FLAG, scope, last)
     lines, edits = [f"{flag.text}(True)"], [*flag.edits]
     if allowed_in(setting, row["cublas"]["until"]) != "none" and row["cublas"]["variable"] not in facts.source.text:
         needed = workspace_line(facts, scope, last, program)
         lines, edits = [needed.text, *lines], [*edits, *needed.edits]
-    return (insert_after(facts, last, *lines), *dict.fromkeys(edits))
+    return Fix((insert_after(facts, last, *lines), *dict.fromkeys(edits)), unsafe=True)
 
 
 def workspace_line(facts: ModuleFacts, scope: Scope, at: ast.stmt, program: Program) -> Import:
@@ -173,16 +189,25 @@ def workspace_line(facts: ModuleFacts, scope: Scope, at: ast.stmt, program: Prog
 
 
 def _last_seed(facts: ModuleFacts, statement: ast.stmt) -> ast.stmt | None:
-    """The last of the calls with `seed` in their names that follow one another from this statement on."""
+    """The last of the calls with `seed` in their names that follow one another from this statement on; those that only
+    a condition on the device keeps apart are among them."""
     if not isinstance(statement, ast.Expr | ast.Assign):
         return None
     holder = facts.parents.get(statement)
     body = next((b for b in (getattr(holder, f, ()) for f in ("body", "orelse")) if statement in b), [statement])
     last = statement
     for following in body[body.index(statement) + 1 :]:
-        if not (isinstance(following, ast.Expr) and isinstance(following.value, ast.Call)):
-            break
-        if "seed" not in facts.text(following.value.func):
+        if not _only_seeds(facts, following):
             break
         last = following
     return last
+
+
+def _only_seeds(facts: ModuleFacts, statement: ast.stmt) -> bool:
+    """`torch.cuda.manual_seed(0)`, and `if args.cuda: torch.cuda.manual_seed(0)`."""
+    match statement:
+        case ast.Expr(value=ast.Call(func=seeder)):
+            return "seed" in facts.text(seeder)
+        case ast.If(body=body, orelse=[]):
+            return all(_only_seeds(facts, inner) for inner in body)
+    return False

@@ -40,7 +40,7 @@ def check(module: Module, program: Program) -> Iterator[Draft]:
             yield _draft(module, program, seeding, seed, kernel)
 
 
-def _kernel_on_gpu(seeding: Seeding, program: Program) -> tuple[ast.AST, Scope] | None:
+def _kernel_on_gpu(seeding: Seeding, program: Program) -> NodeSite | None:
     """The first call whose kernel is chosen at run time, in a program that uses a GPU."""
     from torchrepro_lint.dataflow.naming import named_by, part_of
     from torchrepro_lint.kernels import convolutions
@@ -63,9 +63,12 @@ def _kernel_on_gpu(seeding: Seeding, program: Program) -> tuple[ast.AST, Scope] 
     )
 
 
-def _draft(module: Module, program: Program, seeding: Seeding, seed: Seeder, kernel: tuple[ast.AST, Scope]) -> Draft:
-    from torchrepro_lint.checks.switch_edit import determinism_asked_for  # few programs get this far
+def _draft(module: Module, program: Program, seeding: Seeding, seed: Seeder, kernel: NodeSite) -> Draft:
+    from torchrepro_lint.checks.switch_edit import convolutions_settled, determinism_asked_for  # few get this far
+    from torchrepro_lint.kernels.convolutions import is_attention
 
+    asked_for = determinism_asked_for if is_attention(kernel) else convolutions_settled
+    fix = asked_for(seed.node, seed.scope, program)
     seeded = seed.scope.facts
     here = seeded is module.facts
     elsewhere = () if here else (Place(seeded, seed.node, "torch is seeded here"),)
@@ -73,7 +76,8 @@ def _draft(module: Module, program: Program, seeding: Seeding, seed: Seeder, ker
         seed.node if here else seeding.entry.node,
         {"seed": seeded.text(seed.node)},
         related=(*elsewhere, Place(kernel[1].facts, kernel[0], "its kernels are chosen here")),
-        edits=determinism_asked_for(seed.node, seed.scope, program),
+        edits=fix.edits,
+        unsafe=fix.unsafe,
     )
 
 

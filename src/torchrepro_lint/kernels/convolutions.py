@@ -14,15 +14,13 @@ from pathlib import Path
 
 from torchrepro_lint.dataflow import CallSite, NodeSite, Program, remembered
 from torchrepro_lint.dataflow.dynamic_lookup import picked
-from torchrepro_lint.index import ModuleFacts
+from torchrepro_lint.index import ModuleFacts, last_name
 from torchrepro_lint.index.parents import descendants
 from torchrepro_lint.project.disk import exists, modules_in
 
 _LAYERS = {f"{kind}{n}d" for kind in ("Conv", "ConvTranspose", "LazyConv", "LazyConvTranspose") for n in (1, 2, 3)}
-_FUNCTIONS = {
-    *(f"{kind}{n}d" for kind in ("conv", "conv_transpose") for n in (1, 2, 3)),
-    "scaled_dot_product_attention",
-}
+_ATTENTION = "scaled_dot_product_attention"
+_FUNCTIONS = {*(f"{kind}{n}d" for kind in ("conv", "conv_transpose") for n in (1, 2, 3)), _ATTENTION}
 _MODELS = (
     r"\btorchvision\.models\b|\bfrom torchvision import [^\n]*\bmodels\b|\b(?:import|from) timm\b"
     r"|segmentation_models_pytorch"
@@ -41,6 +39,11 @@ def kernels(files: Iterable[ModuleFacts], program: Program) -> Iterator[NodeSite
     files = list(files)
     named = program.loaded(path for file in files for path in _named_in(file, program))
     return (found for facts in chain(files, named) for found in _kernels_in(facts, program))
+
+
+def is_attention(site: NodeSite) -> bool:
+    """Whether it is a fused attention, which is no matter of cuDNN's."""
+    return isinstance(site[0], ast.Call) and last_name(site[0].func) == _ATTENTION
 
 
 @remembered

@@ -37,6 +37,7 @@ _OF_SOURCE = {
 _WHOLE_PROGRAM = ("TRP101", "TRP103", "TRP110", "TRP601", "TRP602", "TRP603")
 # A library draws, and all that is seen is where its result comes in; a seed that other ranks lack is missed anywhere.
 _OF_A_GENERATOR = (*_WHOLE_PROGRAM, "TRP106", "TRP111")
+_OF_CONVOLUTIONS = ("TRP401", "TRP402", "TRP403", "TRP602")  # they speak of kernels that are chosen, not of one line
 Part = tuple[Path, int | None]  # a file, or one cell of it
 Lines = Mapping[Part, frozenset[int] | None]
 """The user's files that ran, each with the lines that ran; None where only the file is known."""
@@ -120,6 +121,8 @@ def _predicts(finding: Finding, cause: Cause, base: Path, root: Path) -> bool:
     if cause.kind is Kind.UNSEEDED and cause.generator is None and families <= {"torch"} and _is_own(finding):
         return True
     if cause.generator is not None and finding.code in _OF_A_GENERATOR and families:
+        return True
+    if cause.operation is not None and "convolution" in cause.operation and finding.code in _OF_CONVOLUTIONS:
         return True
     return any(_spans(place, base, cause, root) for place in finding.places)
 

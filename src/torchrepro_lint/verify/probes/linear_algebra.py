@@ -105,3 +105,21 @@ def bmm_sparse(device: torch.device, arguments: Given) -> Iterator[Experiment]:
         (places, values, dense),
         lambda places, values, dense: torch.bmm(torch.sparse_coo_tensor(places, values, (batch, side, side)), dense),
     )
+
+
+@probe("mm-sparse")
+def mm_sparse(device: torch.device, arguments: Given) -> Iterator[Experiment]:
+    """The neighbours of a graph's nodes by their features, as a layer of a graph network adds them up: few in most rows,
+    many in some."""
+    side = on(device, 200, 2_708)
+    for entries, width in ((5 * side, on(device, 32, 1_433)), (on(device, 30, 300) * side, on(device, 16, 128))):
+        draws = Draws(device, arguments)
+        rows = draws.index(entries, below=side) * draws.index(entries, below=side) // side
+        places = torch.stack([rows, draws.index(entries, below=side)])
+        values, dense = draws.normal(entries), draws.normal(side, width, grad=True)
+        yield Experiment(
+            f"{entries} values of a sparse ({side}, {side}) by {words(dense)}; backward",
+            (places, values, dense),
+            lambda places, values, dense: torch.sparse.mm(torch.sparse_coo_tensor(places, values, (side, side)), dense),
+            backward=True,
+        )
