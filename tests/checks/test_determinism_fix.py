@@ -88,8 +88,8 @@ for _ in range(3):
 
 
 def test_seeds_of_another_fix_come_before_the_switch(tmp_path: Path) -> None:
-    after = fixed(tmp_path, "ALL", TWO_GENERATORS)
-    assert "torch.manual_seed(args.seed)\nnp.random.seed(args.seed)\ntorch.backends.cudnn.deterministic = True\n" in after
+    seeds = "torch.manual_seed(args.seed)\nnp.random.seed(args.seed)\n"
+    assert seeds + "torch.backends.cudnn.deterministic = True\n" in fixed(tmp_path, "ALL", TWO_GENERATORS)
 
 
 @pytest.mark.parametrize(
@@ -99,9 +99,13 @@ def test_seeds_of_another_fix_come_before_the_switch(tmp_path: Path) -> None:
         ("SEED = 3\n", "SEED = 3\n# Deterministic convolutions take too long.\n"),
         ("model = ", "start = torch.cuda.Event(enable_timing=True)\nmodel = "),
         ("torch.manual_seed(SEED)\n", "print(torch.manual_seed(SEED))\n"),
+        (
+            "torch.manual_seed(SEED)\n",
+            "class Made:\n    def __init__(self):\n        torch.manual_seed(SEED)\n\n\nmade = Made()\n",
+        ),
     ],
 )
 def test_a_person_decides_where_somebody_may_have(before: str, after: str, tmp_path: Path) -> None:
     program = CONVOLUTION.replace(before, after, 1)
     assert fixed(tmp_path, "TRP403", program) == program
-    assert "\ncudnn.deterministic = True\n" in fixed(tmp_path, "TRP403", program, unsafe=True)
+    assert "cudnn.deterministic = True\n" in fixed(tmp_path, "TRP403", program, unsafe=True)

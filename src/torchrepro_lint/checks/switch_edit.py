@@ -152,15 +152,17 @@ def _comment_above(facts: ModuleFacts, statement: ast.stmt) -> tuple[Edit, ...]:
 # -- deterministic kernels --------------------------------------------------------------------------------------------
 def convolutions_settled(seed: ast.Call, scope: Scope, program: Program) -> Fix:
     """`torch.backends.cudnn.deterministic = True` below the seeds that stand together with `seed`: it raises nowhere.
-    Unsafe where comments speak of such switches, where the program is after speed, and where a call that is given the
-    seed may be all of the program."""
+    Unsafe where comments speak of such switches, where the program is after speed, where an object seeds for itself,
+    and where a call that is given the seed may be all of the program."""
     facts, statement = scope.facts, scope.facts.statement(seed)
     last = _last_seed(facts, statement)
     if last is None:
         return Fix()
     switch = import_name(facts, _CUDNN, scope, last)
     spoken_of, _ = _unwanted(facts, program)
-    is_doubtful = bool(spoken_of) or is_after_speed(facts, program) or getattr(statement, "value", None) is not seed
+    is_objects = scope.method_class is not None
+    is_whole = getattr(statement, "value", None) is seed
+    is_doubtful = bool(spoken_of) or is_objects or not is_whole or is_after_speed(facts, program)
     return Fix((insert_after(facts, last, f"{switch.text} = True"), *switch.edits), is_doubtful)
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from torchrepro_lint.checks.draft import Draft, Place
 from torchrepro_lint.dataflow import Module, NodeSite, Program, remembered
-from torchrepro_lint.index import ModuleFacts, Scope
+from torchrepro_lint.index import ModuleFacts
 from torchrepro_lint.seeding.seedings import seedings
 
 if TYPE_CHECKING:

@@ -109,8 +109,8 @@ def bmm_sparse(device: torch.device, arguments: Given) -> Iterator[Experiment]:
 
 @probe("mm-sparse")
 def mm_sparse(device: torch.device, arguments: Given) -> Iterator[Experiment]:
-    """The neighbours of a graph's nodes by their features, as a layer of a graph network adds them up: few in most rows,
-    many in some."""
+    """The neighbours of a graph's nodes by their features, as a layer of a graph network adds them up: few in most
+    rows, many in some."""
     side = on(device, 200, 2_708)
     for entries, width in ((5 * side, on(device, 32, 1_433)), (on(device, 30, 300) * side, on(device, 16, 128))):
         draws = Draws(device, arguments)
