@@ -28,7 +28,7 @@ def _table(device: torch.device, arguments: Given, rows: int, width: int, readin
 
 @probe("embedding", halves=True)
 def embedding(device: torch.device, arguments: Given) -> Iterator[Experiment]:
-    """Few rows with very many readings, which CUDA adds with atomics from 2.11 on, or 2.13; many rows, which it sorts
+    """Few rows with very many readings, which CUDA adds with atomics from 2.11 on; many rows, which it sorts
     in every release; and so few readings that a block takes each.
 
     The kernel with atomics is chosen where there are far more tenths of the readings than there are blocks of rows.
