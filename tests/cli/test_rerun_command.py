@@ -118,6 +118,16 @@ def test_a_program_that_cannot_start_over_what_it_left_is_told_of_copies(rerun: 
 
 
 @pytest.mark.slow
+def test_a_program_that_needs_what_lies_above_its_copy_is_told_so(rerun: Run) -> None:
+    done = rerun("import sys\nsys.path.append('..')\nimport lies_above\n", "--copy")
+    assert done.exit_code == 4
+    assert json.loads(done.stdout)["reason"].splitlines()[0] == (
+        "the program ended with exit status 1; "
+        "--copy copies the current folder, not what lies above it: start from the folder that holds all"
+    )
+
+
+@pytest.mark.slow
 def test_copies_are_the_same_program_however_their_folder_is_written(rerun: Run, project: Path) -> None:
     (project / "data").mkdir()
     done = rerun(MODEL + "step()\n", "--copy", "--folder", "data/../kept")

@@ -7,6 +7,7 @@ is left to remove, or what is left cannot be pinned. So the causes come in order
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -72,7 +73,7 @@ class Session:
             raise ProgramFailed(f"the program did not end within {self.plan.timeout:g} seconds\n{found.tail()}")
         if found.status != 0 and not self.streams[-1].has_stopped():
             ended = f"exit status {found.status}" if found.status > 0 else f"signal {-found.status}"
-            hint = _hint(found) or _LEFT_BEHIND * (self.runs > 1 and not self.plan.copy)
+            hint = _hint(found, in_copy=self.plan.copy) or _LEFT_BEHIND * (self.runs > 1 and not self.plan.copy)
             raise ProgramFailed(f"the program ended with {ended}{hint}\n{found.tail()}")
         return found
 
@@ -109,9 +110,15 @@ _NO_INPUT = "; its standard input is empty: let a shell give it a file, -- sh -c
 _LEFT_BEHIND = "; the run before did not: --copy gives each a fresh folder, if one cannot start over what another left"
 
 
-def _hint(found: Run) -> str:
+_NOT_COPIED = "; --copy copies the current folder, not what lies above it: start from the folder that holds all"
+_NOT_FOUND = re.compile(r"\b(?:ModuleNotFoundError|FileNotFoundError)\b")
+
+
+def _hint(found: Run, *, in_copy: bool) -> str:
     """What the user may do about a failure that comes of how the program is run."""
-    return _NO_INPUT if "EOFError: EOF when reading a line" in found.tail() else ""
+    if "EOFError: EOF when reading a line" in found.tail():
+        return _NO_INPUT
+    return _NOT_COPIED if in_copy and _NOT_FOUND.search(found.tail()) else ""
 
 
 @dataclass
