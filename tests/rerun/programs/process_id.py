@@ -1,4 +1,5 @@
 # expect: CONTROL_FLOW
+import functools
 import os
 
 import torch
@@ -7,9 +8,7 @@ from torch import nn
 torch.manual_seed(0)
 model = nn.Linear(8, 1)
 x = torch.ones(4, 8)
-for _ in range(os.getpid() % 997):
-    x = x + 1
-x = x / 1000  # cause 1
+x = functools.reduce(torch.add, [1] * (os.getpid() % 997), x) / 1000  # cause 1
 optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
 for _ in range(4):
     loss = model(x).pow(2).mean()
