@@ -3,7 +3,8 @@
 What is not as in a new interpreter: PyTorch's and NumPy's modules are there, and those of SLOW; the environment
 variables that those, or Python itself, read at their start have no effect; `/proc` shows the command and environment of
 this process, which is the parent. A program whose client is killed is killed. What it starts by `multiprocessing` is a
-fork as well.
+fork as well. Where this process has asked for GPUs, and there are, no fork could use them: there the program gets a new
+interpreter.
 """
 
 import atexit
@@ -122,6 +123,8 @@ def become(asked, files):
     os.environ.update(asked["environment"])
     os.chdir(asked["folder"])
     put(files, asked["files"])
+    if torch.cuda._is_in_bad_fork() and torch.cuda.is_available():
+        os.execv(sys.executable, [sys.executable, *asked["argv"]])
     sys.stdin, sys.stdout = open(0, closefd=False), open(1, "w", closefd=False)  # noqa: SIM115
     sys.stderr = open(2, "w", buffering=1, errors="backslashreplace", closefd=False)  # noqa: SIM115
     sys.executable = asked["executable"]

@@ -12,8 +12,6 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from torch._subclasses.fake_tensor import FakeTensorMode  # noqa: E402
-
 from torchrepro_lint.rerun.comparing import What, partings  # noqa: E402
 from torchrepro_lint.rerun.inside.digests import Digests, Late  # noqa: E402
 from torchrepro_lint.rerun.inside.generators import Generators  # noqa: E402
@@ -169,7 +167,7 @@ def test_the_generator_of_another_kind_of_device_is_told_where_an_operation_draw
     generator = torch.Generator()
     monkeypatch.setattr(torch.xpu, "default_generators", (generator,) if device == "xpu" else ())
     monkeypatch.setattr(torch.mps, "_default_mps_generator", generator if device == "mps" else None)
-    there, here = fake(device), torch.empty(3)
+    there, here = there_on(device), torch.empty(3)
     with traced(tmp_path) as recorder:
         tracer = Tracer(recorder, Storages())
         torch.randperm(4, generator=generator)
@@ -183,10 +181,13 @@ def test_the_generator_of_another_kind_of_device_is_told_where_an_operation_draw
     assert isinstance(state, str)  # a list: the program's own
 
 
-def fake(device: str) -> torch.Tensor:
+def there_on(kind: str) -> torch.Tensor:
     """A tensor that says it is on a device that is not there."""
-    with FakeTensorMode():
-        return torch.empty(3, device=device)
+
+    class There(torch.Tensor):
+        device = torch.device(kind, 0)
+
+    return torch.empty(3).as_subclass(There)
 
 
 @pytest.mark.parametrize("device", ["cuda", "mps", "xpu"])

@@ -102,6 +102,25 @@ def test_what_sums_and_xor_miss(name: str) -> None:
     assert digest({"output": one}) != digest({"output": other})
 
 
+def test_every_byte_of_a_large_result_counts_and_its_place() -> None:
+    one = torch.arange(3 << 18, dtype=torch.int32)  # three pieces
+    swapped = torch.cat([one[1 << 18 : 1 << 19], one[: 1 << 18], one[1 << 19 :]])
+    others = [swapped, one[:-1], torch.cat([one, one[:1]])]
+    for place in (0, (1 << 18) - 1, 1 << 18, (3 << 18) - 1):
+        others.append(one.clone())
+        others[-1][place] += 1
+    assert len({digest({"output": tensor}) for tensor in [one, *others]}) == 1 + len(others)
+    assert digest({"output": one}) == digest({"output": one.clone()})
+
+
+def test_a_difference_in_any_piece_of_a_large_result_is_measured() -> None:
+    size = 5 << 17  # elements, in three pieces
+    one, other = torch.ones(size), torch.ones(size)
+    other[[0, 1 << 18, size - 1]] = torch.tensor([1.5, 2.0, float("nan")])
+    found = difference("output", one, other)
+    assert (found.fraction, found.max_ulp, found.max_relative) == (3 / size, 1 << 23, 0.5)
+
+
 def test_the_first_different_part_is_named() -> None:
     one = {"output": torch.ones(2), "gradient of input 1": torch.ones(2)}
     assert first_different(one, dict(one)) is None

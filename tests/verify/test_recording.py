@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import threading
@@ -37,6 +38,13 @@ def test_what_is_known_is_told_after_every_round() -> None:
     assert [len(session.rows[0].measurements[0].default.outputs) for session in told] == [2, 4, 6]
     assert told[-1] == done
     assert not told[0].rows[0].conclusive
+
+
+def test_it_is_known_how_long_each_operation_took() -> None:
+    tasks = [Task(name, f"fake-{name}", "forward", ("cpu",)) for name in ("steady", "missing")]
+    done = run(tasks, Protocol(repeats=6, processes=2, command=FAKE))
+    assert [(row.task.id, len(row.seconds)) for row in done.rows] == [("steady", 2), ("missing", 1)]
+    assert all(0 < seconds < 60 for row in done.rows for seconds in row.seconds)
 
 
 def test_an_interruption_keeps_what_was_measured() -> None:
@@ -87,9 +95,14 @@ def test_a_recording_is_kept_when_it_is_ended_and_goes_on_where_it_was(tmp_path:
     content["rows"][0]["reason"] = None  # one of them was complete
     content["rows"][0]["processes"] = 77
     file.write_text(json.dumps(content))
-    again = subprocess.run([*command, "--resume"], capture_output=True, text=True, timeout=200, check=True)
+    again = subprocess.run(
+        [*command, "--resume", "--jobs", "2"], capture_output=True, text=True, timeout=200, check=True
+    )
     rows = json.loads(file.read_text())["rows"]
     assert [(row["id"], row["processes"], row["reason"]) for row in rows] == [
         ("max-unpool2d", 77, None), ("max-unpool3d", 3, None),
     ]  # fmt: skip
     assert "2 RAISES_IN_DET_MODE" in again.stdout
+    first_told, second_told, *_ = again.stdout.splitlines()
+    assert first_told == "max-unpool2d cpu: RAISES_IN_DET_MODE"  # of an earlier run
+    assert re.fullmatch(r"max-unpool3d cpu: RAISES_IN_DET_MODE, (\d+\.\d \+ ){2}\d+\.\d s", second_told)

@@ -18,6 +18,7 @@ Pair = tuple[Streams, Streams]
 GENERATORS = ("torch", "numpy", "python")  # torch: of every device, since torch.manual_seed seeds them all
 _OWN_GENERATOR = "drawn from a torch.Generator of the program's own that starts differently in each run"
 _TURNS = "threads draw from it in the order in which they come, which differs from run to run"
+_KINDS = {"s": Kind.CONCURRENT, "w": Kind.RANK, "c": Kind.COMPILED, "u": Kind.EXTERNAL}  # by where an input comes from
 _SOURCES = {
     "hash": "the order of a set, or a hash, of text",
     "listing": "the order in which a folder is listed",
@@ -118,8 +119,8 @@ def _kind(pair: Pair, parting: Parting) -> Kind:
             return Kind.CONTROL_FLOW
         case What.OUTPUT:
             return Kind.OPERATION
-        case What.INPUT if parting.flag in ("s", "w", "c"):
-            return {"s": Kind.CONCURRENT, "w": Kind.RANK, "c": Kind.COMPILED}[parting.flag]
+        case What.INPUT if parting.flag in _KINDS:
+            return _KINDS[parting.flag]
         case What.INPUT if _is_of_threads(pair, parting):
             return Kind.CONCURRENT
         case What.VALUE if event.kind == "loss" and event.data.get("compiled"):

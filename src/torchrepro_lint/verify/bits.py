@@ -8,14 +8,18 @@ from __future__ import annotations
 
 import ctypes
 import hashlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 
 import torch
+
+from torchrepro_lint.pool import processors
 
 Outcome = Mapping[str, torch.Tensor]
 """What one run left behind, under names that a person understands: "output", "gradient of input 2"."""
 
 _WORDS = {1: torch.int8, 2: torch.int16, 4: torch.int32, 8: torch.int64, 16: torch.int64}  # by bytes of an element
+_PIECE = 1 << 20  # bytes that one thread takes at a time
 
 
 def parts(tensor: torch.Tensor) -> Iterator[torch.Tensor]:
@@ -67,15 +71,29 @@ def first_different(one: Outcome, other: Outcome) -> str | None:
 
 
 def digest(outcome: Outcome) -> str:
-    """16 hexadecimal digits that stand for all bytes of a result: what tells results of two processes apart."""
+    """16 hexadecimal digits that stand for all bytes of a result: what tells results of two processes apart.
+
+    Of more than a piece of them, the digests of its pieces count, which threads work out: otherwise, where every result
+    of a GPU is another one, most of the time would go here.
+    """
     state = hashlib.blake2b(digest_size=8)
     for name, tensor in outcome.items():
         state.update(f"{name} {tensor.dtype} {tuple(tensor.shape)} {tensor.layout};".encode())
         for part in parts(tensor):
-            state.update(_on_host(as_bytes(part)))
+            flat = as_bytes(part).cpu()  # not through numpy, which may be absent
+            for data in _condensed(_memory(flat)):
+                state.update(data)
     return state.hexdigest()
 
 
-def _on_host(flat: torch.Tensor) -> bytes:
-    flat = flat.cpu()  # not through numpy, which may be absent
-    return ctypes.string_at(flat.data_ptr(), flat.numel())
+def _memory(flat: torch.Tensor) -> memoryview:
+    """The bytes where they lie, for as long as the tensor lives."""
+    return memoryview((ctypes.c_char * flat.numel()).from_address(flat.data_ptr()) if flat.numel() else b"").cast("B")
+
+
+def _condensed(data: memoryview) -> Iterable[memoryview | bytes]:
+    if len(data) <= _PIECE:
+        return [data]
+    pieces = [data[start : start + _PIECE] for start in range(0, len(data), _PIECE)]
+    with ThreadPoolExecutor(min(processors(), len(pieces))) as pool:
+        return list(pool.map(lambda piece: hashlib.blake2b(piece).digest(), pieces))

@@ -7,6 +7,8 @@ import torch
 from torchrepro_lint.verify.bits import flat, integers, parts
 from torchrepro_lint.verify.results import Difference
 
+_PIECE = 1 << 18  # elements that are looked at together: what is worked out of them stays in a processor's caches
+
 
 def difference(part: str, one: torch.Tensor, other: torch.Tensor) -> Difference:
     """Measures over the elements that differ; `part` says what the two tensors are."""
@@ -14,7 +16,9 @@ def difference(part: str, one: torch.Tensor, other: torch.Tensor) -> Difference:
     if any(a.shape != b.shape or a.dtype != b.dtype for a, b in pairs):
         return Difference(part, fraction=1.0)
     total = sum(a.numel() for a, _ in pairs)
-    differing = [(a[unequal], b[unequal]) for a, b in pairs if (unequal := integers(a) != integers(b)).any()]
+    starts = [(a, b, start) for a, b in pairs for start in range(0, a.numel(), _PIECE)]
+    pieces = [(a[start : start + _PIECE], b[start : start + _PIECE]) for a, b, start in starts]
+    differing = [(a[unequal], b[unequal]) for a, b in pieces if (unequal := integers(a) != integers(b)).any()]
     return Difference(
         part,
         fraction=sum(a.numel() for a, _ in differing) / total if total else 1.0,

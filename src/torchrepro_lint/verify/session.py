@@ -82,12 +82,13 @@ class _Attempt:
     missing: bool = False
     failures: dict[str, str] = field(default_factory=dict)
     not_followed: tuple[str, ...] = ()
+    seconds: list[float] = field(default_factory=list)
 
     def row(self, processes: int) -> Row:
         if self.missing:
-            return Row(self.task, self.device, Verdict.NOT_EXERCISED, self.reason)
+            return Row(self.task, self.device, Verdict.NOT_EXERCISED, self.reason, seconds=tuple(self.seconds))
         row = row_of(self.task, self.device, joined(self.processes), self._told(processes))
-        return replace(row, not_followed=self.not_followed)
+        return replace(row, not_followed=self.not_followed, seconds=tuple(self.seconds))
 
     def _told(self, processes: int) -> str | None:
         if self.reason is not None:
@@ -227,6 +228,7 @@ class _Crew:
             return None
         measurements: list[Measurement] = []
         attempt.processes.append(measurements)
+        began = time.monotonic()
         try:
             for answer in process.ask(request, protocol.timeout):
                 _note(answer, attempt, measurements)
@@ -237,6 +239,8 @@ class _Crew:
                 attempt.reason = str(death)
             self._end(process)
             return None
+        finally:
+            attempt.seconds.append(time.monotonic() - began)
         return process
 
     def _started(self) -> Process | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 
 from torchrepro_lint.verify.results import Measurement
@@ -44,7 +44,7 @@ class Outcome(str, Enum):
 @dataclass(frozen=True)
 class Row:
     """A task and what came of it. `reason`: why it was not run, or what cut it short; `not_followed`: arguments of the
-    call that were not run as written."""
+    call that were not run as written; `seconds`: what it took in each process."""
 
     task: Task
     device: str | None
@@ -52,6 +52,7 @@ class Row:
     reason: str | None = None
     measurements: tuple[Measurement, ...] = ()
     not_followed: tuple[str, ...] = ()
+    seconds: tuple[float, ...] = field(default=(), compare=False)
 
     @property
     def strongest(self) -> Measurement | None:

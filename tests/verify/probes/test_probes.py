@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -16,6 +17,7 @@ from torchrepro_lint.verify.given import DTYPE, MEMORY_FORMAT, SHAPE, UNREAD, WR
 torch = pytest.importorskip("torch")
 
 from torchrepro_lint.verify import probes  # noqa: E402
+from torchrepro_lint.verify.probes import graphs, loss  # noqa: E402
 from torchrepro_lint.verify.probes.registry import PROBES  # noqa: E402
 from torchrepro_lint.verify.trial import Trial  # noqa: E402
 
@@ -186,6 +188,31 @@ def test_no_global_random_number_is_drawn() -> None:
         except (Unsupported, Missing):
             continue
         assert torch.equal(before, torch.get_rng_state()), name
+
+
+class Layer(torch.nn.Linear):
+    """Stands for a layer of a package, which takes no device and draws its weights."""
+
+    def forward(self, x: Any, edge_index: Any) -> Any:
+        return super().forward(x)
+
+
+def test_the_weights_of_a_packages_layer_are_drawn_like_all_inputs(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(graphs, "imported", lambda package: SimpleNamespace(GCNConv=Layer))
+    torch.manual_seed(7)
+    before = torch.get_rng_state()
+    (experiment,) = experiments("torch-geometric-layer")
+    assert torch.equal(before, torch.get_rng_state())
+    assert {tensor.device for tensor in Run(experiment).once()} == {CPU}
+
+
+@pytest.mark.parametrize("reduction", ["mean", "sum"])
+def test_the_sum_of_the_losses_is_a_number_in_half_precision(reduction: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With as many of them as on a GPU."""
+    monkeypatch.setattr(loss, "on", lambda device, cpu, gpu: gpu)
+    for experiment in experiments("nll-loss2d", {DTYPE: "float16", "reduction": reduction}):
+        (outcome, *_) = Run(experiment).once()
+        assert outcome.isfinite(), experiment.summary
 
 
 @pytest.mark.parametrize(

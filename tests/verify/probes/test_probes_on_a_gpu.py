@@ -119,13 +119,13 @@ def test_it_runs_on_a_gpu(name: str) -> None:
             inputs = [t.detach().clone().requires_grad_(t.requires_grad) for t in tensors(experiment.inputs)]
             try:
                 outputs = list(tensors(experiment.operation(*inputs)))
+                if experiment.backward:
+                    smooth = [t for t in outputs if t.requires_grad]
+                    torch.autograd.backward(smooth, [torch.randn_like(t) for t in smooth])
             except RuntimeError as error:
                 if experiment.optional and of_kernel(error):
                     continue
                 raise
-            if experiment.backward:
-                smooth = [t for t in outputs if t.requires_grad]
-                torch.autograd.backward(smooth, [torch.randn_like(t) for t in smooth])
             used = (*inputs, *outputs, *(t.grad for t in inputs if t.grad is not None))
             assert {t.device.type for t in used} == {"cuda"}
             assert all(t.isfinite().all() for t in used if t.is_floating_point()), experiment.summary

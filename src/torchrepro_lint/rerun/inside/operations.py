@@ -18,6 +18,8 @@ _UNINITIALISED = frozenset((
     "empty", "empty_like", "empty_strided", "empty_permuted", "new_empty", "new_empty_strided", "empty_quantized",
     "_empty_affine_quantized", "resize_",
 ))  # fmt: skip
+# What they leave is a copy of what they were given, and says nothing where that is unwritten.
+_COPIES = frozenset(("clone", "_to_copy", "_pin_memory", "copy_"))
 # Their fourth result, and what follows, is room for the backward pass that is not all written (native_functions.yaml).
 _WITH_WORKSPACE = frozenset((
     "mkldnn_rnn_layer", "_cudnn_rnn", "miopen_rnn", "cudnn_batch_norm", "_batch_norm_with_update",
@@ -40,6 +42,7 @@ class Operation:
     is_view: bool  # its result shares memory with an argument, or a storage, and nothing is written
     draws: bool
     uninitialised: bool
+    copies: bool  # all of its last tensor, into what it leaves
     collective: bool
     has_workspace: bool  # its results from the fourth on are not all written
 
@@ -68,6 +71,7 @@ def operation(overload: Any) -> Operation:
         is_view=base == "set_" or (aliases and not any(writes)),
         draws=torch.Tag.nondeterministic_seeded in overload.tags,
         uninitialised=base in _UNINITIALISED,
+        copies=base in _COPIES,
         collective=namespace in _COLLECTIVE,
         has_workspace=base in _WITH_WORKSPACE,
     )

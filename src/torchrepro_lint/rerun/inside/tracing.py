@@ -26,7 +26,7 @@ _MADE_OF_NUMBERS = torch.ops.aten.lift_fresh.default  # what torch.tensor leaves
 _PLAIN = (torch.Tensor, torch.nn.Parameter)
 _NO_BYTES = ("FakeTensor", "FunctionalTensor")
 _MANY = 8  # tensors of a list that are told one by one: more are told as one digest
-_FOREIGN = ("x", "s", "c")  # flags of memory that no recorded operation has written
+_FOREIGN = ("x", "s", "c")  # flags of memory that may hold what no recorded operation has written
 _ENGINE = "_engine_run_backward"  # PyTorch's function that starts the backward pass
 _FEW = 256  # storages that may be remembered beyond their time, besides half as many as live
 _SEQUENCES = 200_000  # forward lines that are kept for the backward pass
@@ -128,7 +128,7 @@ class Tracer(TorchDispatchMode):
 
     def _record(self, func: Any, op: Operation, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
         site = self._site()
-        if op.is_view and not any(self._flag(tensor) in _FOREIGN for tensor in _tensors((*args, *kwargs.values()))):
+        if op.is_view and not any(self._is_foreign(tensor) for tensor in _tensors((*args, *kwargs.values()))):
             return func(*args, **kwargs)
         taken: list[Any] = []
         scalars: list[str] = []
@@ -189,19 +189,26 @@ class Tracer(TorchDispatchMode):
     def _flag(self, tensor: torch.Tensor) -> str:
         """x: from outside any operation, s: such memory that processes share, c: by compiled code, w: by a collective,
         u: never written, so that its bytes mean nothing."""
-        what, is_shared = self._storages.of(tensor)
-        if what == "empty" or _has_no_bytes(tensor):
+        if _has_no_bytes(tensor):
             return "u"
+        what, is_shared = self._storages.of(tensor)
         if is_shared:
             return "s"  # whoever made it: another process may have written it since
+        if what == "empty":
+            return "u"
         if what:
             return "w" if what == "busy" else ""
         name = type(tensor.grad_fn).__name__ if tensor.grad_fn is not None else ""
         return "c" if "CompiledFunction" in name else "x"
 
+    def _is_foreign(self, tensor: torch.Tensor) -> bool:
+        """Whether it holds what no recorded operation has written, and somebody may have."""
+        return self._flag(tensor) in _FOREIGN and self._storages.of(tensor)[0] != "empty"
+
     def _left(self, op: Operation, result: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> list[torch.Tensor]:
         """What an operation leaves that has a meaning: its results, and what it wrote into."""
-        what = "empty" if op.uninitialised else "busy" if op.collective else "made"
+        is_unwritten = op.uninitialised or (op.copies and self._copies_unwritten(result, args))
+        what = "empty" if is_unwritten else "busy" if op.collective else "made"
         if op.has_workspace:
             for tensor in _tensors(result[3:]):
                 self._storages.mark(tensor, "empty")
@@ -218,6 +225,13 @@ class Tracer(TorchDispatchMode):
                 self._storages.mark(tensor, what)
                 left.append(tensor)
         return [tensor for tensor in left if not _has_no_bytes(tensor)] if what == "made" else []
+
+    def _copies_unwritten(self, result: torch.Tensor, args: Sequence[Any]) -> bool:
+        """Whether nothing that the storage of a copy holds then was ever written."""
+        copied = [tensor for tensor in args[:2] if isinstance(tensor, torch.Tensor)][-1]
+        if self._flag(copied) != "u" or _has_no_bytes(copied):
+            return False
+        return result.numel() * result.element_size() == result.untyped_storage().nbytes()
 
     def _named(self, left: list[torch.Tensor]) -> list[Any]:
         digests = self._recorder.digests

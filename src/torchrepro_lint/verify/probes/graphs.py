@@ -78,7 +78,9 @@ def torch_geometric(device: torch.device, arguments: Given) -> Iterator[Experime
 @probe("torch-geometric-layer")
 def torch_geometric_layer(device: torch.device, arguments: Given) -> Iterator[Experiment]:
     """A convolution over edges in no order."""
-    layer = imported("torch_geometric.nn").GCNConv(WIDTH, WIDTH)
+    package = imported("torch_geometric.nn")
+    with torch.device("meta"):  # so that nothing is drawn for its weights
+        layer = package.GCNConv(WIDTH, WIDTH)
     draws, edges = Draws(device, arguments), _edges(device)
     x, edge_index = draws.normal(NODES, WIDTH, grad=True), draws.index(2, edges, below=NODES)
     inputs, operation = applied(layer, draws, x, edge_index)
