@@ -24,9 +24,7 @@ def nll_loss2d(device: torch.device, arguments: Given) -> Iterator[Experiment]:
     if arguments.get("ignore_index") is not None:
         options["ignore_index"] = known.integer(arguments, "ignore_index", -100, smallest=-(2**31), largest=2**31)
     told = ", ".join(f"{name}={value}" for name, value in options.items())
-    is_narrow = (
-        arguments.dtype is torch.float16
-    )  # CUDA adds up the losses and their number in it, and it ends at 65,504
+    is_narrow = arguments.dtype is torch.float16  # its sums, and its counts of losses, end at 65,504
     batch, side = on(device, 4, 64), on(device, 48, 16 if is_narrow else 96)
     for positions in ((side, side), (side * side,)):
         draws = Draws(device, arguments)
