@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Sequence
-from functools import cached_property
+from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeAlias, TypeVar
 
 from torchrepro_lint import catalogue
@@ -557,8 +557,13 @@ class Values(Evaluation["list[Origin]"]):
         return [o.target if isinstance(o, Reference) else self._method(call, scope) for o in self(call.func, scope)]
 
     def _method(self, call: ast.Call, scope: Scope) -> str | Scope | None:
-        """`super().method` resolves to the next class; anything else here is unknown."""
+        """`super().method` resolves to the next class, and what a library's base makes an object of a class with to
+        that class; anything else here is unknown."""
         function = call.func
+        if isinstance(function, ast.Attribute) and function.attr in _constructors():
+            made = self._names.resolve(function.value, scope)
+            if isinstance(made, Scope) and made.kind == "class" and self._constructs(made, function.attr):
+                return made
         if isinstance(function, ast.Attribute) and is_super(function.value):
             owner = scope.method_class
             for base in self._names.bases(owner)[1:] if owner is not None else []:
@@ -568,6 +573,16 @@ class Values(Evaluation["list[Origin]"]):
                     last = base.bindings[function.attr][-1]
                     return base.children.get(last.node)
         return None
+
+    def _constructs(self, owner: Scope, method: str) -> bool:
+        known = catalogue.names("callables", "constructs")
+        return any(isinstance(base, str) and f"{base}.{method}" in known for base in self._names.bases(owner))
+
+
+@cache
+def _constructors() -> frozenset[str]:
+    """The methods by which a library's classes make an object of a class that is derived from them."""
+    return frozenset(catalogue.last_parts(catalogue.names("callables", "constructs")))
 
 
 def _kept(callee: str | None, call: ast.Call, expr: ast.Attribute) -> ast.expr | None:
