@@ -38,6 +38,7 @@ from torchrepro_lint.dataflow.reaching_definitions import MAX_BINDINGS, definiti
 from torchrepro_lint.dataflow.sites import CallSite, Site
 from torchrepro_lint.dataflow.store import Store
 from torchrepro_lint.index import Binding, Scope
+from torchrepro_lint.project.declarations import declarations
 from torchrepro_lint.project.kinds import UNTOLD
 from torchrepro_lint.project.names import Names, Variable
 from torchrepro_lint.project.project import Project
@@ -351,6 +352,10 @@ class Evaluation(Generic[V]):
                 item = display_item(origin, key) if not self._is_set_elsewhere(origin, expr.value, key) else None
                 if item is not None:
                     return self(item, origin.scope)
+            case Result(node=ast.Call(func=ast.Attribute(attr="parse_args")), scope=made) if (
+                defaults := self._default_callables(expr.attr, made)
+            ):
+                return self._join([*(self(*site) for site in defaults), self._unknown(expr, scope)])
             case Result(callee=str() | None as callee, node=call, scope=made):
                 passed = keyword_value(call, expr.attr) or _kept(callee, call, expr)
                 if passed is not None:  # loader.sampler is what was passed as sampler=
@@ -364,6 +369,16 @@ class Evaluation(Generic[V]):
             case Parameter() as parameter if (method := self._values.method_of(parameter, expr.attr)) is not None:
                 return self._domain.reference(method, expr, scope)
         return self._domain.attribute(expr, scope, self)
+
+    def _default_callables(self, option: str, scope: Scope) -> list[Site]:
+        """The classes and functions that an option has by default: `parser.add_argument("--model", default=Net)`."""
+        defaults = ((keyword_value(call, "default"), where) for call, where in declarations(option, scope.facts))
+        return [
+            Site(default, where)
+            for default, where in defaults
+            if isinstance(default, ast.Name | ast.Attribute)
+            and isinstance(self._names.resolve(default, where), str | Scope)
+        ]
 
     def _member(self, owner: Scope, expr: ast.Attribute, scope: Scope) -> V:
         """What an attribute of an object of the project may be: what any method of its class or of a base sets it to,
