@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Sequence
-from functools import cached_property
+from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeAlias, TypeVar
 
 from torchrepro_lint import catalogue
@@ -38,6 +38,7 @@ from torchrepro_lint.dataflow.reaching_definitions import MAX_BINDINGS, definiti
 from torchrepro_lint.dataflow.sites import CallSite, Site
 from torchrepro_lint.dataflow.store import Store
 from torchrepro_lint.index import Binding, Scope
+from torchrepro_lint.project.declarations import declarations
 from torchrepro_lint.project.kinds import UNTOLD
 from torchrepro_lint.project.names import Names, Variable
 from torchrepro_lint.project.project import Project
@@ -351,6 +352,10 @@ class Evaluation(Generic[V]):
                 item = display_item(origin, key) if not self._is_set_elsewhere(origin, expr.value, key) else None
                 if item is not None:
                     return self(item, origin.scope)
+            case Result(node=ast.Call(func=ast.Attribute(attr="parse_args")), scope=made) if (
+                defaults := self._default_callables(expr.attr, made)
+            ):
+                return self._join([*(self(*site) for site in defaults), self._unknown(expr, scope)])
             case Result(callee=str() | None as callee, node=call, scope=made):
                 passed = keyword_value(call, expr.attr) or _kept(callee, call, expr)
                 if passed is not None:  # loader.sampler is what was passed as sampler=
@@ -364,6 +369,16 @@ class Evaluation(Generic[V]):
             case Parameter() as parameter if (method := self._values.method_of(parameter, expr.attr)) is not None:
                 return self._domain.reference(method, expr, scope)
         return self._domain.attribute(expr, scope, self)
+
+    def _default_callables(self, option: str, scope: Scope) -> list[Site]:
+        """The classes and functions that an option has by default: `parser.add_argument("--model", default=Net)`."""
+        defaults = ((keyword_value(call, "default"), where) for call, where in declarations(option, scope.facts))
+        return [
+            Site(default, where)
+            for default, where in defaults
+            if isinstance(default, ast.Name | ast.Attribute)
+            and isinstance(self._names.resolve(default, where), str | Scope)
+        ]
 
     def _member(self, owner: Scope, expr: ast.Attribute, scope: Scope) -> V:
         """What an attribute of an object of the project may be: what any method of its class or of a base sets it to,
@@ -557,8 +572,13 @@ class Values(Evaluation["list[Origin]"]):
         return [o.target if isinstance(o, Reference) else self._method(call, scope) for o in self(call.func, scope)]
 
     def _method(self, call: ast.Call, scope: Scope) -> str | Scope | None:
-        """`super().method` resolves to the next class; anything else here is unknown."""
+        """`super().method` resolves to the next class, and what a library's base makes an object of a class with to
+        that class; anything else here is unknown."""
         function = call.func
+        if isinstance(function, ast.Attribute) and function.attr in _constructors():
+            made = self._names.resolve(function.value, scope)
+            if isinstance(made, Scope) and made.kind == "class" and self._constructs(made, function.attr):
+                return made
         if isinstance(function, ast.Attribute) and is_super(function.value):
             owner = scope.method_class
             for base in self._names.bases(owner)[1:] if owner is not None else []:
@@ -568,6 +588,16 @@ class Values(Evaluation["list[Origin]"]):
                     last = base.bindings[function.attr][-1]
                     return base.children.get(last.node)
         return None
+
+    def _constructs(self, owner: Scope, method: str) -> bool:
+        known = catalogue.names("callables", "constructs")
+        return any(isinstance(base, str) and f"{base}.{method}" in known for base in self._names.bases(owner))
+
+
+@cache
+def _constructors() -> frozenset[str]:
+    """The methods by which a library's classes make an object of a class that is derived from them."""
+    return frozenset(catalogue.last_parts(catalogue.names("callables", "constructs")))
 
 
 def _kept(callee: str | None, call: ast.Call, expr: ast.Attribute) -> ast.expr | None:

@@ -21,6 +21,7 @@ from torchrepro_lint.rng.texts import Evidence, Texts
 _Way: TypeAlias = Literal["whole", "filled", "told"]
 """How a set comes into a container: as it was made, which is where it is told of; to be filled there; told already."""
 _METHODS = frozenset(dir(set))
+_COMBINED = ast.BitOr | ast.BitAnd | ast.Sub | ast.BitXor
 _COMBINING = frozenset({"union", "intersection", "difference", "symmetric_difference", "copy"})
 
 
@@ -62,6 +63,10 @@ def _made(module: Module, program: Program) -> Iterator[Site]:
         for call, scope in facts.calls.get(name, ()):
             if call.args and isinstance(call.args[0], ast.Set):
                 yield Site(call.args[0], scope)
+    for call, scope in facts.calls.get("keys", ()):
+        combined = facts.parents[call]
+        if isinstance(combined, ast.BinOp) and isinstance(combined.op, _COMBINED) and combined.left is call:
+            yield Site(combined, scope)
 
 
 def _is_single(items: ast.expr) -> bool:
@@ -190,7 +195,9 @@ def _as_set(use: Use[_Way], edges: Edges) -> Steps | None:
             return STOP  # what is left of the other set
         case ast.BoolOp(op=ast.And(), values=[*_, last]) if last is not use.node:
             return STOP  # it only decides, or is empty
-        case ast.BoolOp() | ast.BinOp(op=ast.BitOr() | ast.BitAnd() | ast.Sub() | ast.BitXor()):
+        case ast.BoolOp():
+            return (use.at(parent),)
+        case ast.BinOp(op=op) if isinstance(op, _COMBINED):
             return (use.at(parent),)
         case ast.Attribute(attr=attr) if attr in _COMBINING and use.method is not None:
             return (use.at(use.method[1]),)

@@ -237,11 +237,47 @@ def _loads_over(step: Link, program: Program) -> bool:
     if not loads:
         return False
     around = set(facts.ancestors(step.node))
+    others = _made_apart(frozenset(made), function, program) if made and all(map(str.isidentifier, made)) else ()
     return any(
-        all(a in around for a in facts.ancestors(call) if isinstance(a, ast.If | ast.IfExp | ast.ExceptHandler))
+        not (isinstance(call.func, ast.Attribute) and ast.unparse(call.func.value) in others)
+        and all(a in around for a in facts.ancestors(call) if isinstance(a, ast.If | ast.IfExp | ast.ExceptHandler))
         and not _is_trained_between(step.node, call, facts)
         for call in loads
     )
+
+
+@remembered
+def _made_apart(names: frozenset[str], function: Scope, program: Program) -> frozenset[str]:  # noqa: ARG001
+    """What a function binds that nothing named so goes into, by its value or by a method: the other models."""
+    bound = {n.id for n in ast.walk(function.node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
+    moves = [move for node in ast.walk(function.node) if (move := _move(node)) is not None]
+    held: set[str] = set()
+    found = set(names)
+    while held != found:
+        held = set(found)
+        for into, given in moves:
+            if given & found:
+                found |= into & bound  # no module, such as `torch`
+    return frozenset(bound - found)
+
+
+def _move(node: ast.AST) -> tuple[set[str], set[str]] | None:
+    """The names that a statement or call may put something into, and those that it reads for it."""
+    match node:
+        case ast.Assign(targets=targets, value=value):
+            return names_in(*targets), names_in(value)
+        case (
+            ast.AnnAssign(target=target, value=ast.expr() as value)
+            | ast.AugAssign(target=target, value=value)
+            | ast.NamedExpr(target=target, value=value)
+            | ast.For(target=target, iter=value)
+            | ast.comprehension(target=target, iter=value)
+            | ast.withitem(context_expr=value, optional_vars=ast.expr() as target)
+        ):
+            return names_in(target), names_in(value)
+        case ast.Call(func=ast.Attribute(value=holder), args=args, keywords=keywords):
+            return names_in(holder), names_in(*args, *keywords)
+    return None
 
 
 @remembered

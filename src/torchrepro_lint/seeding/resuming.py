@@ -240,10 +240,22 @@ def _put_back(facts: ModuleFacts, program: Program) -> Iterator[NodeSite]:
                 yield _file_read_before(call, scope, program) or call, scope
     for call, scope in (site for name in _LOADERS for site in facts.calls.get(name, ())):
         if _reads_file(call, scope, program):
-            gone_on_from = _become_attributes(scope.function, program) | _counted(scope.function, program)
+            counted = {name.id for name in _counted(scope.function, program)}
+            gone_on_from = _become_attributes(scope.function, program) | counted
             targets = getattr(facts.statement(call), "targets", ())
             if not gone_on_from.isdisjoint({call, *(t.id for t in targets if isinstance(t, ast.Name))}):
                 yield call, scope
+    for scope in facts.scope.descend():
+        if scope.kind == "function":
+            yield from _read_by_another(scope, program)
+
+
+def _read_by_another(function: Scope, program: Program) -> Iterator[NodeSite]:
+    """The file that another function reads, and that this one goes on from: `model, state = create_model()`."""
+    for name in _counted(function, program):
+        for read in program.results(name, function):
+            if read.scope.function is not function and program.qualified(read.node.func, read.scope) == "torch.load":
+                yield read.node, read.scope
 
 
 def _reads_file(call: ast.Call, scope: Scope, program: Program) -> bool:
@@ -255,9 +267,9 @@ def _reads_file(call: ast.Call, scope: Scope, program: Program) -> bool:
 
 
 @remembered
-def _counted(function: Scope, program: Program) -> frozenset[str]:  # noqa: ARG001
-    """The names of what training goes on from: `checkpoint` of `start_epoch = checkpoint["epoch"]`, or where a loop
-    begins there: `range(start, epochs)`."""
+def _counted(function: Scope, program: Program) -> tuple[ast.Name, ...]:  # noqa: ARG001
+    """What training goes on from: `checkpoint` of `start_epoch = checkpoint["epoch"]`, or where a loop begins there:
+    `range(start, epochs)`."""
     begun: set[str] = set()
     assigned: list[tuple[str, ast.expr]] = []
     for node in ast.walk(function.node):
@@ -267,7 +279,7 @@ def _counted(function: Scope, program: Program) -> frozenset[str]:  # noqa: ARG0
             case ast.Assign(targets=[first, *_], value=value):
                 assigned.append((ast.unparse(first), value))
     counted = (value for name, value in assigned if name in begun or re.search(_COUNTED, name))
-    return frozenset(name for value in counted for name in _counting(value))
+    return tuple(name for value in counted for name in _counting(value))
 
 
 @remembered
@@ -289,13 +301,13 @@ def _sets_attributes(loop: ast.For) -> bool:
     return False
 
 
-def _counting(value: ast.expr) -> Iterator[str]:
+def _counting(value: ast.expr) -> Iterator[ast.Name]:
     """The names in a value whose entry counts: `checkpoint["epoch"]`, `checkpoint.get("epoch", 0)`."""
     for node in ast.walk(value):
         match node:
             case (
-                ast.Subscript(value=ast.Name(id=name), slice=ast.Constant(value=key))
-                | ast.Call(func=ast.Attribute(value=ast.Name(id=name), attr="get"), args=[ast.Constant(value=key), *_])
+                ast.Subscript(value=ast.Name() as name, slice=ast.Constant(value=key))
+                | ast.Call(func=ast.Attribute(value=ast.Name() as name, attr="get"), args=[ast.Constant(value=key), *_])
             ):
                 if re.search(_COUNTED, str(key)):
                     yield name

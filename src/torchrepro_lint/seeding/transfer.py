@@ -37,6 +37,7 @@ from torchrepro_lint.seeding.state import Family, State, put_back, seeded, taken
 
 _READS = ("get_", "is_", "has_", "add_", "to_", "initial_", "print", "log", "manual_seed")
 _OWN_GENERATORS = r"(?i)(?:^|_|\.)(?:envs?|environment|\w*_space|rng|np_random|generator)$"  # with seeds of their own
+_STEPPED = ("reset", "step")  # methods of an environment
 _KNOWN = ("torch", "numpy", "random", "builtins", "imgaug")  # packages of which the catalogue has every seeder
 
 
@@ -338,7 +339,16 @@ def _may_seed(program: Program, name: str | None, call: ast.Call, scope: Scope) 
     has_own = re.search(_OWN_GENERATORS, owner) is not None
     if program.by_name(has_own, "that an object has a generator of its own", scope, owner):
         return False
+    if call.func.attr == "seed" and _is_environment(owner, scope):
+        return False
     return not is_own(call.func.value, scope, program)
+
+
+def _is_environment(owner: str, scope: Scope) -> bool:
+    """Whether what is written so is reset and stepped in its file."""
+    calls = scope.facts.calls
+    functions = ([c.func for c, _ in calls.get(name, ()) if isinstance(c.func, ast.Attribute)] for name in _STEPPED)
+    return all(any(ast.unparse(function.value) == owner for function in of_name) for of_name in functions)
 
 
 @cache
