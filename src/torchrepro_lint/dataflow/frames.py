@@ -5,7 +5,8 @@ by names, arguments and results, so that each object keeps the arguments that it
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from typing import NamedTuple
 
 from torchrepro_lint.dataflow.binding import argument_for, is_super
@@ -27,6 +28,49 @@ class Frame(NamedTuple):
     caller: Frame | None = None
     owner: Scope | None = None
     receiver: ast.expr | None = None
+
+
+class Reach:
+    """How far out of the calls in progress answers have rested on what lies there.
+
+    `outermost` is the depth of the frame, among those that were looked into, that is nearest to the entry: where it lies
+    in a run, the outcome is that of each equal run.
+    """
+
+    EVERYWHERE, NOWHERE = 0, 1_000
+
+    def __init__(self) -> None:
+        self.outermost = self.NOWHERE
+
+    def note(self, depth: int) -> None:
+        """An answer rests on a frame of this depth."""
+        self.outermost = min(self.outermost, depth)
+
+    @contextmanager
+    def inside(self) -> Iterator[Reach]:
+        """The reach of what is run here alone; afterwards it counts for what is around it, too."""
+        outer, self.outermost = self.outermost, self.NOWHERE
+        try:
+            yield self
+        finally:
+            self.note(outer)
+
+
+def depth_of(frame: Frame) -> int:
+    """How many calls lead from an entry to a frame."""
+    return sum(1 for _ in _outwards(frame)) - 1
+
+
+def shared_depth(frame: Frame, made: Frame) -> int:
+    """The depth of the frame in progress, of those around `frame`, in which `made` was called."""
+    around = [id(each) for each in _outwards(frame)][::-1]
+    return next((around.index(id(each)) for each in _outwards(made) if id(each) in around), Reach.EVERYWHERE)
+
+
+def _outwards(frame: Frame | None) -> Iterator[Frame]:
+    while frame is not None:
+        yield frame
+        frame = frame.caller
 
 
 def is_constructor(function: Scope) -> bool:

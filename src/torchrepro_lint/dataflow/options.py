@@ -13,7 +13,7 @@ from torchrepro_lint.dataflow.abstract_values import Constant, Display, Origin, 
 from torchrepro_lint.dataflow.binding import argument_for, positional_parameters
 from torchrepro_lint.dataflow.calls import Call
 from torchrepro_lint.dataflow.enclosing import ancestors, arm_of
-from torchrepro_lint.dataflow.frames import Frame, constructions, is_constructor
+from torchrepro_lint.dataflow.frames import Frame, Reach, constructions, is_constructor, shared_depth
 from torchrepro_lint.dataflow.outcomes import COMPARE, Truth, joined, truth_of
 from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.dataflow.reaching_definitions import reaching
@@ -38,7 +38,7 @@ class Options:
     """Evaluates expressions under the defaults declared in `files`, which may grow; the first one that knows wins.
 
     With `first`, options and parameters have the values that they come with, before the program chooses others.
-    `of_objects` counts the answers that rest on how an object was constructed, `of_files` those that are written in a
+    `reach` is how far out answers rest on how an object was constructed, `of_files` counts those that are written in a
     configuration file.
     """
 
@@ -46,7 +46,7 @@ class Options:
         self._program = program
         self._files = files
         self._first = first
-        self.of_objects = 0
+        self.reach = Reach()
         self.of_files = 0
         self._count = 0  # of the files that the tables have
         self._with_option: dict[str, Declared] = {}
@@ -133,7 +133,8 @@ class Options:
             return None
         made = self._constructions(frame)
         found = _joined([self._set_by(constructed, expr.attr, owner, depth + 1) for constructed in made or ()])
-        self.of_objects += found is not None
+        if found is not None:
+            self.reach.note(min(shared_depth(frame, constructed) for constructed in made or ()))
         return found
 
     def _constructions(self, frame: Frame) -> list[Frame] | None:

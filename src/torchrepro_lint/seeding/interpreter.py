@@ -13,7 +13,7 @@ from torchrepro_lint.dataflow import Call, Program, Site
 from torchrepro_lint.dataflow.binding import argument_for
 from torchrepro_lint.dataflow.conditions import conditions
 from torchrepro_lint.dataflow.dynamic_lookup import picked
-from torchrepro_lint.dataflow.frames import Frame
+from torchrepro_lint.dataflow.frames import Frame, depth_of
 from torchrepro_lint.dataflow.options import Options
 from torchrepro_lint.dataflow.outcomes import Truth
 from torchrepro_lint.index import ModuleFacts, Scope, last_name
@@ -149,25 +149,20 @@ class _Interpreter:
         signature = (owner, self._signature(function, call, frame, state))
         if signature in self._memo:
             return replayed(self._memo[signature], state)
-        depending = self._depending
         self._active.add(key)
         self._see(function.facts)
         if (function, owner) not in self._noted:
             self._noted.add((function, owner))
             self._note(notes)
         self._exits.append([])
-        with self.effects.running(function):
-            ended = self._term(term, state, Frame(function, call, frame, owner, receiver))
-        after = either([ended, *self._exits.pop()]) or state
+        entered = Frame(function, call, frame, owner, receiver)
+        with self.effects.running(function), self.options.reach.inside() as reach:
+            ended = self._term(term, state, entered)
+            after = either([ended, *self._exits.pop()]) or state
+            if reach.outermost >= depth_of(entered):
+                self._memo[signature] = after
         self._active.discard(key)
-        if depending == self._depending:
-            self._memo[signature] = after
         return after
-
-    @property
-    def _depending(self) -> tuple[int, int]:
-        """How often an outcome hung on the calls that led to it: then it is not that of each equal run."""
-        return self.effects.depending, self.options.of_objects
 
     def _adds_nothing(self, run: Run, state: State) -> bool:
         """Whether a function only draws, and only what this program is already known to draw in this state, and imports
@@ -336,10 +331,10 @@ class _Interpreter:
         signature = (tuple(runs), self._signature(runs[0][0], None, frame, state))
         if signature in self._memo:
             return replayed(self._memo[signature], state)
-        depending = self._depending
-        after = self._run_each(runs, call, state, scope, frame)
-        if depending == self._depending:
-            self._memo[signature] = after
+        with self.options.reach.inside() as reach:
+            after = self._run_each(runs, call, state, scope, frame)
+            if reach.outermost > depth_of(frame):
+                self._memo[signature] = after
         return after
 
     def _run_each(self, runs: Sequence[Run], call: ast.Call, state: State, scope: Scope, frame: Frame) -> State:
@@ -375,7 +370,7 @@ class _Interpreter:
         while at is not None and at.call is not None and at.caller is not None and isinstance(function, ast.Name):
             if not is_parameter(function, scope, at.function):
                 return None
-            self.effects.depending += 1
+            self.options.reach.note(depth_of(at) - 1)
             given = argument_for(at.call, at.function, function.id)
             if not isinstance(given, ast.expr):
                 return None

@@ -11,7 +11,7 @@ from functools import cache
 from torchrepro_lint import catalogue
 from torchrepro_lint.dataflow import Program
 from torchrepro_lint.dataflow.conditions import conditions, known
-from torchrepro_lint.dataflow.frames import Frame
+from torchrepro_lint.dataflow.frames import Frame, Reach
 from torchrepro_lint.dataflow.options import Options
 from torchrepro_lint.index import Scope, last_name
 from torchrepro_lint.project.versions import may_be
@@ -64,7 +64,7 @@ class Effects:
         self.deferred: tuple[Witness, ...] = ()  # draws of objects that were made, with the seeds set since
         self.arm = 0  # how many of them were there when the innermost branch began
         self.paused = False  # inside a generator, whose last part runs after the code that it is made for
-        self.depending = 0  # how often what a call does depended on the calls that lead to it
+        self.reach = options.reach
 
     @contextmanager
     def process_of(self, function: Scope) -> Iterator[State]:
@@ -213,16 +213,17 @@ class Effects:
         if self._is_expected(draw, kind, old.level) or is_besides(draw, self.program):
             return state
         if frame is not None and self._is_multiplied_away(draw, frame):
-            self.depending += 1
+            self.reach.note(Reach.EVERYWHERE)
             return state
         kind = kind if may_be_in_workers else kind_of(draw, self.program)
         chain = (*self.chain, Link(draw.node, draw.scope))
         if is_measured(chain) or (kind == "init" and are_lost(chain, self.program)):
-            self.depending += 1
+            self.reach.note(Reach.EVERYWHERE)
             return state
         if kind == "sample":
             kind = self._purpose(draw, chain, frame)
-            self.depending += kind != "sample"
+            if kind != "sample":
+                self.reach.note(Reach.EVERYWHERE)
         self.draws += 1
         witness = self._witness(draw._replace(kind=kind), chain, old.level)
         self.found.drawn.setdefault(draw.family, witness)
