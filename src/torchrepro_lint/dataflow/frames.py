@@ -33,8 +33,8 @@ class Frame(NamedTuple):
 class Reach:
     """How far out of the calls in progress answers have rested on what lies there.
 
-    `outermost` is the depth of the frame, among those that were looked into, that is nearest to the entry: where it lies
-    in a run, the outcome is that of each equal run.
+    `outermost` is the depth of the frame nearest to the entry, of those that were looked into: where it lies in a run,
+    the outcome is that of each equal run.
     """
 
     EVERYWHERE, NOWHERE = 0, 1_000
