@@ -458,6 +458,21 @@ def test_a_finding_takes_no_more_steps_than_it_did(line: str, tmp_path: Path) ->
     assert (many - few) / 100 < STEPS[line]
 
 
+def test_functions_that_make_objects_and_call_each_other_twice(tmp_path: Path) -> None:
+    """What a method does rests on how its object was made: in the same run, so that an equal run is not made again."""
+    net = (
+        "class Net:\n    def __init__(self, gated):\n        self.gated = gated\n"
+        "    def step(self):\n        if self.gated:\n            torch.manual_seed(0)\n"
+    )
+    twice = "def f{0}():\n    net = Net(True)\n    net.step()\n    f{1}()\n    f{1}()\n"
+
+    def program(n: int) -> str:
+        functions = "".join(twice.format(i, i + 1) for i in range(n))
+        return HEAD + net + functions + f"def f{n}():\n    torch.rand(1)\nf0()\n"
+
+    assert growth(tmp_path, program, 6) < 3
+
+
 def test_draws_that_are_added_up(tmp_path: Path) -> None:
     """Each is followed through the sums around it, which are nested: as deep as a parser takes."""
     assert growth(tmp_path, lambda n: HEAD + "x = " + " + ".join(["torch.randn(3)"] * n) + "\nprint(x)\n", 60) < 4
