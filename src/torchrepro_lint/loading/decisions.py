@@ -24,6 +24,7 @@ NUMBERED = "decides the number of each item"
 TAKEN = "decides which item is taken"
 FIRST = "decides which item comes first"
 KEPT = "decides which item is kept"
+INDEXED = "decides which item each index refers to"
 GIVEN = "becomes the order of the data that is returned"
 ONE_OF_THEM = (TAKEN, FIRST, KEPT)
 _SHARED = frozenset({"parent", "parents", "suffix", "shape", "dtype", "ndim", "size", "width", "height"})
