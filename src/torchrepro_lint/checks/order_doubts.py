@@ -43,6 +43,7 @@ def is_unclear(listing: Listing, decision: Decision, program: Program) -> bool:
         decision.why in ONE_OF_THEM
         or (decision.why == GIVEN and not isinstance(decision.node, ast.Yield | ast.YieldFrom))  # a list for nobody
         or is_test(facts)
+        or "imap_unordered" in facts.calls  # results come in no order, whatever that of the files
         or _is_for_evaluation(facts, program)
         or _only_shows(facts, program)
         or (decision.why.endswith(_DRAWN) and _is_left_to_chance(facts, program))

@@ -20,6 +20,7 @@ Shown: TypeAlias = Literal["sequence", "mapping", "text"]
 MAX_READS = 256  # of one variable: with more, it is not known whether one of them sorts it
 
 SAVED = "is saved"
+WRITTEN = "becomes the order in which the items are written"
 NUMBERED = "decides the number of each item"
 TAKEN = "decides which item is taken"
 FIRST = "decides which item comes first"

@@ -22,6 +22,7 @@ from torchrepro_lint.loading.decisions import (
     NUMBERED,
     SAVED,
     TAKEN,
+    WRITTEN,
     Shown,
     decided,
     is_shared,
@@ -35,7 +36,6 @@ from torchrepro_lint.rng.draws import draw_of
 
 _COUNTING = frozenset({"range", "count"})
 _PARTS = "decides which items each part gets"
-_WRITTEN = "becomes the order in which the items are written"
 _WRAPPERS = frozenset({"iter", "list", "tuple", "sorted"})
 _TELLS = frozenset({"print", "debug", "info", "warning", "error", "critical", "exception"})
 _TEXTS = frozenset({"join", "str", "repr", "format", "len", "sorted", "list", "basename"})
@@ -297,7 +297,7 @@ def _passed_to_method(use: Use[Shown], call: ast.Call, function: ast.Attribute, 
         case "map" | "imap" | "imap_unordered" | "starmap" if use.node in call.args[1:]:
             return (use.at(call),)
         case "writelines" | "writerows":
-            return decided(use, call, _WRITTEN)
+            return decided(use, call, WRITTEN)
         case "join":
             return (use.become("text").at(call),)
     return None
@@ -311,7 +311,7 @@ def text(use: Use[Shown]) -> Steps | None:
         case ast.Assign():
             return None
         case ast.Call(func=ast.Attribute(value=handle, attr=name)) as parent if _is_written(name, handle):
-            return decided(use, parent, _WRITTEN)
+            return decided(use, parent, WRITTEN)
     return STOP
 
 
