@@ -57,8 +57,8 @@ def _folder(listing: Listing) -> tuple[str, Scope]:
 
 
 def _is_unordered(listing: Listing) -> bool:
-    """Whether what is listed is sorted, counted, tested or made a set at once. Any other list may belong to a second one
-    of its folder, item by item, and both have to be sorted then."""
+    """Whether what is listed is sorted, counted, tested or made a set at once. Any other list may belong to a second
+    one of its folder, item by item, and both have to be sorted then."""
     parents = listing.scope.facts.parents
     match parents[listing.node]:
         case ast.comprehension() as loop:

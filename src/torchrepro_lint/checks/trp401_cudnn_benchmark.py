@@ -49,6 +49,7 @@ def check(module: Module, program: Program) -> Iterator[Draft]:
             or is_set_back(setting, program)
             or is_handed_on(setting)
             or _has_switch_of_its_own(setting, program)
+            or any(other is False and _is_back_on(setting, off) for off, other in switch.settings)
         )
         draft = Draft(setting.node, {"written": setting.written}, edits=with_value(setting, "False"), unsafe=unsafe)
         configured = placed(draft, Site(setting.value, setting.value_scope), program, "False", bool)
@@ -69,6 +70,12 @@ def _is_after_speed(facts: ModuleFacts, program: Program) -> bool:
     told = told or (_EXTRACTS.search(facts.source.rel) if "step" not in facts.calls else None)
     is_named = program.by_name(told is not None, "that a program is after speed", facts.scope, facts.source.rel)
     return is_named or is_after_speed(facts, program) or _is_warmed_up(program)
+
+
+def _is_back_on(setting: Setting, off: Setting) -> bool:
+    """Whether the function has turned the switch off further up: what is on again is as it was elsewhere."""
+    is_same = setting.scope.function is off.scope.function and setting.scope.function.kind != "module"
+    return is_same and off.statement.lineno < setting.statement.lineno
 
 
 def _has_switch_of_its_own(setting: Setting, program: Program) -> bool:

@@ -22,7 +22,7 @@ _SHOWS = frozenset({
 
 _NO_GRADIENTS = frozenset({"no_grad", "inference_mode"})
 EVALUATION = re.compile(
-    r"(?:^|_)(?:val|valid|validate|validation|test|testing|eval|evaluate|evaluation|dev|visual)(?:_?(?:data)?_?(?:loader|sampler|iter|dl|set))?(?:_|$)"
+    r"(?:^|_)(?:val|valid|validate|validation|test|testing|eval(?:uate|uation)?|dev|visual)(?:_?(?:data)?_?(?:loader|sampler|iter|dl|set))?(?:_|$)"
     r"|(?:loader|sampler|iter|dl)_?(?:val|valid|test|eval|dev)$",
     re.IGNORECASE,
 )
