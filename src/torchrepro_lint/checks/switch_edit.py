@@ -36,6 +36,7 @@ _UNWANTED = re.compile(
 )
 _TELLS = ("print", "debug", "info", "warning", "log")
 _COMMENT_LINES = re.compile(r"(?:[ \t]*#[^\r\n]*(?:\r\n?|\n|\Z))+")
+_OF_DEVICES = re.compile(r"cuda|cudnn|gpu|device|cpu", re.IGNORECASE)
 _SAYS = re.compile(r"cudnn|\bbenchmark", re.IGNORECASE)
 
 
@@ -72,21 +73,23 @@ def is_explained(setting: Setting, program: Program) -> bool:
     """Whether a comment stands with the switch that `with_value` leaves there: it may say why the value is as it is. Or
     the program itself says above that the switch is on."""
     facts, statement = setting.facts, setting.statement
+    holder = facts.parents[statement]
     behind = facts.source.line(statement.end_lineno or 0)[facts.range(statement).end.column - 1 :]
     is_above = top_line(facts, statement) < statement.lineno and not _comment_above(facts, statement)
     return (
         is_above
-        or _is_explained_beside(facts, facts.parents[statement])
+        or (isinstance(holder, ast.If) and _is_explained_beside(facts, holder))
         or _is_explained_below(facts, statement)
         or ("#" in behind and not PRAISE.match(behind))
         or is_announced(setting, program)
     )
 
 
-def _is_explained_beside(facts: ModuleFacts, holder: ast.AST) -> bool:
-    """Whether the condition of a switch has a comment about it: `if same_size:  # other sizes slow the benchmark`."""
-    if not isinstance(holder, ast.If):
-        return False
+def _is_explained_beside(facts: ModuleFacts, holder: ast.If) -> bool:
+    """Whether the condition of a switch has a comment about it: `if same_size:  # other sizes slow the benchmark`; or
+    stands for this switch alone, and is not about the device: then it says when that pays."""
+    if len(holder.body) == 1 and not holder.orelse and not _OF_DEVICES.search(facts.text(holder.test)):
+        return True
     behind = facts.source.line(holder.test.end_lineno or 0)[facts.range(holder.test).end.column - 1 :]
     return "#" in behind and _SAYS.search(behind) is not None
 
