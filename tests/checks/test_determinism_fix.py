@@ -69,6 +69,42 @@ def test_convolutions_are_settled_safely_whatever_the_release(tmp_path: Path) ->
     assert SETTLED in fixed(tmp_path, "TRP403", CONVOLUTION)
 
 
+RUN_WITH_A_SEED = """\
+import torch
+from sacred import Experiment
+
+ex = Experiment("conv")
+
+
+@ex.command
+def train():
+    model = torch.nn.Conv2d(3, 8, 3).cuda()
+    model(torch.rand(4, 3, 8, 8).cuda()).sum().backward()
+
+
+ex.run_commandline()
+"""
+
+
+def test_nothing_goes_below_the_call_that_runs_the_program(tmp_path: Path) -> None:
+    assert fixed(tmp_path, "TRP403", RUN_WITH_A_SEED, unsafe=True) == RUN_WITH_A_SEED
+
+
+WITH_A_STAR = """\
+from settings import *
+
+torch.manual_seed(SEED)
+model = torch.nn.Conv2d(3, 8, 3).cuda()
+model(torch.rand(4, 3, 8, 8).cuda()).sum().backward()
+"""
+
+
+def test_a_module_that_a_star_import_brings_is_not_imported_again(tmp_path: Path) -> None:
+    (tmp_path / "settings.py").write_text("import torch\n\nSEED = 3\n")
+    after = fixed(tmp_path, "TRP403", WITH_A_STAR)
+    assert after == WITH_A_STAR.replace("(SEED)\n", "(SEED)\ntorch.backends.cudnn.deterministic = True\n")
+
+
 TWO_GENERATORS = """\
 import argparse
 

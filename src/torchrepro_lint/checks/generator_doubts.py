@@ -14,6 +14,7 @@ from torchrepro_lint import catalogue
 from torchrepro_lint.checks.seed_edit import seed_fix
 from torchrepro_lint.dataflow import Call, Program, remembered
 from torchrepro_lint.dataflow.binding import named_parameters
+from torchrepro_lint.dataflow.enclosing import LOOPS, block_of
 from torchrepro_lint.dataflow.execution_count import runs_in_each_pass, runs_often
 from torchrepro_lint.index import ModuleFacts, Scope
 from torchrepro_lint.loading.loaders import loader_calls, loaders, workers
@@ -120,7 +121,7 @@ class _Seeded(NamedTuple):
 def _seeded(facts: ModuleFacts, program: Program) -> _Seeded:
     programs = seedings(facts, program)
     seeds = (m for s in programs for m in s.met if m.seeder is not None and "torch" in m.seeder.families)
-    anew = (m for m in seeds if runs_often(program, m.node, m.scope))
+    anew = (m for m in seeds if runs_often(program, m.node, m.scope) or _begins_runs(m.scope.function, program))
     left = tuple(_is_left(seeding, program) for seeding in programs)
     never = (is_left or _is_unseen(seeding, program) for is_left, seeding in zip(left, programs, strict=True))
     return _Seeded(
@@ -129,6 +130,16 @@ def _seeded(facts: ModuleFacts, program: Program) -> _Seeded:
         tuple(is_never and not s.met for is_never, s in zip(never, programs, strict=True)),
         tuple(training.evaluates(s, program) for s in programs),
     )
+
+
+def _begins_runs(function: Scope, program: Program) -> bool:
+    """Whether what seeds is a run of its own, with a loop, of which a file has several, one after the other: then each
+    run, and each cell of a notebook, begins alike."""
+    if function.kind == "module" or not any(isinstance(node, LOOPS) for node in ast.walk(function.node)):
+        return False
+    calls = program.callers.in_sight(function)
+    blocks = {id(block) for call, where in calls for block in [block_of(where.facts, where.facts.statement(call))]}
+    return len(calls) > len(blocks)
 
 
 def _is_unseen(seeding: Seeding, program: Program) -> bool:

@@ -17,7 +17,7 @@ from torchrepro_lint.index import ModuleFacts, Scope, last_name
 from torchrepro_lint.loading.decisions import GIVEN, ONE_OF_THEM, Decision
 from torchrepro_lint.loading.listings import Listing
 from torchrepro_lint.project.contents import is_test
-from torchrepro_lint.project.entries import entries, files_of_programs
+from torchrepro_lint.project.entries import entries, files_of_programs, is_tried_out
 from torchrepro_lint.seeding import training
 from torchrepro_lint.seeding.seedings import seedings
 
@@ -43,7 +43,9 @@ def is_unclear(listing: Listing, decision: Decision, program: Program) -> bool:
         decision.why in ONE_OF_THEM
         or (decision.why == GIVEN and not isinstance(decision.node, ast.Yield | ast.YieldFrom))  # a list for nobody
         or is_test(facts)
+        or "imap_unordered" in facts.calls  # results come in no order, whatever that of the files
         or _is_for_evaluation(facts, program)
+        or _is_tried_out(listing, program)
         or _only_shows(facts, program)
         or (decision.why.endswith(_DRAWN) and _is_left_to_chance(facts, program))
         or is_of_results(listing.scope, program)
@@ -62,6 +64,13 @@ def _is_for_evaluation(facts: ModuleFacts, program: Program) -> bool:
         return False
     uses_model = not _USES.isdisjoint(facts.calls)
     return training.only_evaluates(facts, program) and (uses_model or not _leaves_something(facts))
+
+
+def _is_tried_out(listing: Listing, program: Program) -> bool:
+    """Whether a module that others import lists files under its own guard, to try itself out on them."""
+    facts = listing.scope.facts
+    is_trial = facts.in_guard(listing.node) and is_tried_out(facts, program.project)
+    return is_trial and not _leaves_something(facts)
 
 
 def _only_shows(facts: ModuleFacts, program: Program) -> bool:

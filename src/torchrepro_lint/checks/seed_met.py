@@ -41,6 +41,9 @@ _CONVERTS = frozenset({"int", "float", "abs"})
 _NAMES = frozenset(".".join(call) for call in seed_families.SEED_CALLS.values())
 _SEEDS = re.compile(r"seed|random|rng|reprod|determin|init|set_?up", re.IGNORECASE)
 _PROMISED = re.compile(r"\bdefault(?:s to|:|=| is)?\s*(\d+)\b", re.IGNORECASE)
+_ASKED = re.compile(
+    r"\b(?:set|pass|give|specify|use) (?:it|this)\b|\bif (?:set|given|passed|specified)\b", re.IGNORECASE
+)
 _TOLD = re.compile(r"(\bdefault(?:s to|:|=| is)?\s*)(?:-1|None)\b", re.IGNORECASE)
 
 
@@ -218,6 +221,12 @@ def _promised(option: Declaration) -> int | None:
     return int(found[1]) if found is not None else None
 
 
+def _is_asked_for(option: Declaration) -> bool:
+    """Whether the help of an option says what giving it does: by default the author does not want that."""
+    told = keyword_value(option.call, "help")
+    return isinstance(told, ast.Constant) and _ASKED.search(option.facts.text(told)) is not None
+
+
 def _off_by_default(name: str, facts: ModuleFacts) -> list[Declaration]:
     option = declared_options(facts).get(name)
     if option is None or not (option.value is None or _is_negative(option.value)):
@@ -244,7 +253,7 @@ def switched_on(program: Program, seeding: Seeding, found: Unseeded, process: Sc
         number = str(usual or int(_wants_more_than_none(last)))
         edits = (*with_default(option, number, program), *added)
         is_doubtful = warns(last) or is_for_something_else(last, program) or _is_of_commands(option, program)
-        return Fix(edits, is_doubtful) if is_enough else None
+        return Fix(edits, is_doubtful or _is_asked_for(option)) if is_enough else None
     return None
 
 

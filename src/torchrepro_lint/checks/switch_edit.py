@@ -36,6 +36,7 @@ _UNWANTED = re.compile(
 )
 _TELLS = ("print", "debug", "info", "warning", "log")
 _COMMENT_LINES = re.compile(r"(?:[ \t]*#[^\r\n]*(?:\r\n?|\n|\Z))+")
+_OF_DEVICES = re.compile(r"cuda|cudnn|gpu|device|cpu", re.IGNORECASE)
 _SAYS = re.compile(r"cudnn|\bbenchmark", re.IGNORECASE)
 
 
@@ -72,14 +73,25 @@ def is_explained(setting: Setting, program: Program) -> bool:
     """Whether a comment stands with the switch that `with_value` leaves there: it may say why the value is as it is. Or
     the program itself says above that the switch is on."""
     facts, statement = setting.facts, setting.statement
+    holder = facts.parents[statement]
     behind = facts.source.line(statement.end_lineno or 0)[facts.range(statement).end.column - 1 :]
     is_above = top_line(facts, statement) < statement.lineno and not _comment_above(facts, statement)
     return (
         is_above
+        or (isinstance(holder, ast.If) and _is_explained_beside(facts, holder))
         or _is_explained_below(facts, statement)
         or ("#" in behind and not PRAISE.match(behind))
         or is_announced(setting, program)
     )
+
+
+def _is_explained_beside(facts: ModuleFacts, holder: ast.If) -> bool:
+    """Whether the condition of a switch has a comment about it: `if same_size:  # other sizes slow the benchmark`; or
+    stands for this switch alone, and is not about the device: then it says when that pays."""
+    if len(holder.body) == 1 and not holder.orelse and not _OF_DEVICES.search(facts.text(holder.test)):
+        return True
+    behind = facts.source.line(holder.test.end_lineno or 0)[facts.range(holder.test).end.column - 1 :]
+    return "#" in behind and _SAYS.search(behind) is not None
 
 
 def _is_explained_below(facts: ModuleFacts, statement: ast.stmt) -> bool:
@@ -153,17 +165,29 @@ def _comment_above(facts: ModuleFacts, statement: ast.stmt) -> tuple[Edit, ...]:
 def convolutions_settled(seed: ast.Call, scope: Scope, program: Program) -> Fix:
     """`torch.backends.cudnn.deterministic = True` below the seeds that stand together with `seed`: it raises nowhere.
     Unsafe where comments speak of such switches, where the program is after speed, where an object seeds for itself,
-    and where a call that is given the seed may be all of the program."""
+    where a call that is given the seed may be all of the program, and where the program may run past it."""
     facts, statement = scope.facts, scope.facts.statement(seed)
     last = _last_seed(facts, statement)
-    if last is None:
+    if last is None or "seed" not in facts.text(seed.func):  # what runs the program, with a seed of its own
         return Fix()
     switch = import_name(facts, _CUDNN, scope, last)
     spoken_of, _ = _unwanted(facts, program)
     is_objects = scope.method_class is not None
     is_whole = getattr(statement, "value", None) is seed
-    is_doubtful = bool(spoken_of) or is_objects or not is_whole or is_after_speed(facts, program)
-    return Fix((insert_after(facts, last, f"{switch.text} = True"), *switch.edits), is_doubtful)
+    is_doubtful = bool(spoken_of) or is_objects or not is_whole or _is_one_of_two_ways(facts, last)
+    fix = (insert_after(facts, last, f"{switch.text} = True"), *switch.edits)
+    return Fix(fix, is_doubtful or is_after_speed(facts, program))
+
+
+def _is_one_of_two_ways(facts: ModuleFacts, statement: ast.stmt) -> bool:
+    """Whether a program that does not come by a statement goes another way: `if cuda: ... else: ...`; or does so where
+    something is absent, `if not cuda:`. `if args.seed is not None:` leaves it to whoever runs the program."""
+    around = (n for n in facts.ancestors(statement) if isinstance(n, ast.If) and n is not facts.guard)
+    return any(n.orelse or _is_negated(n.test) for n in around)
+
+
+def _is_negated(test: ast.expr) -> bool:
+    return isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not) and not isinstance(test.operand, ast.Compare)
 
 
 def determinism_asked_for(seed: ast.Call, scope: Scope, program: Program) -> Fix:
@@ -196,9 +220,11 @@ def _last_seed(facts: ModuleFacts, statement: ast.stmt) -> ast.stmt | None:
     if not isinstance(statement, ast.Expr | ast.Assign):
         return None
     holder = facts.parents.get(statement)
-    body = next((b for b in (getattr(holder, f, ()) for f in ("body", "orelse")) if statement in b), [statement])
-    last = statement
-    for following in body[body.index(statement) + 1 :]:
+    last: ast.stmt = statement
+    if isinstance(holder, ast.If) and holder.orelse and _only_seeds(facts, holder):
+        last = holder
+    body = block_of(facts, last)
+    for following in body[body.index(last) + 1 :]:
         if not _only_seeds(facts, following):
             break
         last = following
@@ -206,10 +232,10 @@ def _last_seed(facts: ModuleFacts, statement: ast.stmt) -> ast.stmt | None:
 
 
 def _only_seeds(facts: ModuleFacts, statement: ast.stmt) -> bool:
-    """`torch.cuda.manual_seed(0)`, and `if args.cuda: torch.cuda.manual_seed(0)`."""
+    """`torch.cuda.manual_seed(0)`, and `if args.cuda: torch.cuda.manual_seed(0)`, whatever it seeds otherwise."""
     match statement:
         case ast.Expr(value=ast.Call(func=seeder)):
             return "seed" in facts.text(seeder)
-        case ast.If(body=body, orelse=[]):
-            return all(_only_seeds(facts, inner) for inner in body)
+        case ast.If(body=body, orelse=otherwise):
+            return all(_only_seeds(facts, inner) for inner in (*body, *otherwise))
     return False

@@ -57,9 +57,12 @@ def _folder(listing: Listing) -> tuple[str, Scope]:
 
 
 def _is_unordered(listing: Listing) -> bool:
-    """Whether what is listed is sorted, counted or tested at once. Any other list may belong to a second one of its
-    folder, item by item, and both have to be sorted then."""
-    match listing.scope.facts.parents[listing.node]:
+    """Whether what is listed is sorted, counted, tested or made a set at once. Any other list may belong to a second
+    one of its folder, item by item, and both have to be sorted then."""
+    parents = listing.scope.facts.parents
+    match parents[listing.node]:
+        case ast.comprehension() as loop:
+            return isinstance(parents[loop], ast.SetComp)
         case ast.Call(func=function) as call:
             return sorts(call) or last_name(function) in _COUNTS
         case ast.Compare() | ast.UnaryOp() | ast.If() | ast.While() | ast.Assert() | ast.For():

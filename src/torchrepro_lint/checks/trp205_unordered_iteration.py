@@ -10,6 +10,8 @@ from torchrepro_lint.checks.order_doubts import is_drawn, is_of_results
 from torchrepro_lint.dataflow import Module, Program, Site
 from torchrepro_lint.dataflow.references import reads_of_target
 from torchrepro_lint.index import ModuleFacts, Scope, last_name
+from torchrepro_lint.loading.decisions import INDEXED, SAVED, WRITTEN
+from torchrepro_lint.loading.looked_at import EVALUATION
 from torchrepro_lint.loading.sets import TextSet, holds_only_text, taken_from, text_sets
 from torchrepro_lint.model import Edit
 from torchrepro_lint.project.contents import is_test
@@ -53,8 +55,18 @@ def _judged(found: Iterable[TextSet], module: Module, program: Program) -> Itera
                 or not holds_only_text(held.made, program)
                 or is_test(module.facts)
                 or is_of_results(site.scope, program)
+                or (decision.why in (INDEXED, SAVED, WRITTEN) and _is_evaluated(site, program))
                 or (held.made.scope.facts is module.facts and is_drawn(held.made.node, module.facts, program)),
             )
+
+
+def _is_evaluated(site: Site, program: Program) -> bool:
+    """Whether samples are those of an evaluation, or what is saved is, by the name of what is made of them or of the
+    function: their order is as good as any."""
+    targets = getattr(site.scope.facts.statement(site.node), "targets", ())
+    names = (site.scope.function.own_name, *map(last_name, targets))
+    found = next(filter(EVALUATION.search, names), "")
+    return program.by_name(bool(found), "that samples are evaluated", site.scope, found)
 
 
 def _is_kept_as_set(site: Site, decided: ast.AST) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from torchrepro_lint.checks.configured import cause, placed
 from torchrepro_lint.checks.draft import Draft
@@ -19,7 +19,7 @@ from torchrepro_lint.dataflow import Module, Program, Site, remembered
 from torchrepro_lint.dataflow.enclosing import block_of
 from torchrepro_lint.dataflow.reachability import cleans_up
 from torchrepro_lint.elements import Certainty
-from torchrepro_lint.index import ModuleFacts
+from torchrepro_lint.index import ModuleFacts, Scope
 from torchrepro_lint.kernels.flags import Setting, follows_request, reads_switch
 from torchrepro_lint.kernels.switches import stated
 from torchrepro_lint.rng.predicates import is_unrequested, needs_option
@@ -36,6 +36,7 @@ _WARMS_UP = re.compile(rb"\bdef (?=\w*cudnn)\w*warm_?up|\bwarm(?:ing)?[ _-]?up (
 def check(module: Module, program: Program) -> Iterator[Draft]:
     """Every place that turns `cudnn.benchmark` on, or may."""
     switch = stated(module, OWNER, NAME)
+    off = _turned_off(switch.settings)
     for setting, value in switch.settings:
         if value is False or _switched_off(setting) or cleans_up(setting.node, setting.scope, program):
             continue
@@ -49,6 +50,7 @@ def check(module: Module, program: Program) -> Iterator[Draft]:
             or is_set_back(setting, program)
             or is_handed_on(setting)
             or _has_switch_of_its_own(setting, program)
+            or (bool(off) and off.get(setting.scope.function, setting.statement.lineno) < setting.statement.lineno)
         )
         draft = Draft(setting.node, {"written": setting.written}, edits=with_value(setting, "False"), unsafe=unsafe)
         configured = placed(draft, Site(setting.value, setting.value_scope), program, "False", bool)
@@ -69,6 +71,12 @@ def _is_after_speed(facts: ModuleFacts, program: Program) -> bool:
     told = told or (_EXTRACTS.search(facts.source.rel) if "step" not in facts.calls else None)
     is_named = program.by_name(told is not None, "that a program is after speed", facts.scope, facts.source.rel)
     return is_named or is_after_speed(facts, program) or _is_warmed_up(program)
+
+
+def _turned_off(settings: Sequence[tuple[Setting, bool | None]]) -> dict[Scope, int]:
+    """The lines at which functions turn the switch off: what one turns on further down is as it was elsewhere."""
+    off = [setting for setting, value in settings if value is False and setting.scope.function.kind != "module"]
+    return {setting.scope.function: setting.statement.lineno for setting in reversed(off)}
 
 
 def _has_switch_of_its_own(setting: Setting, program: Program) -> bool:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from torchrepro_lint.checks.draft import Draft, Place
 from torchrepro_lint.dataflow import Module, NodeSite, Program, remembered
-from torchrepro_lint.index import ModuleFacts
+from torchrepro_lint.index import ModuleFacts, last_name
 from torchrepro_lint.seeding.seedings import seedings
 
 if TYPE_CHECKING:
@@ -25,7 +25,8 @@ def check(module: Module, program: Program) -> Iterator[Draft]:
         from torchrepro_lint.seeding.frameworks import calls_in  # most files start no program
         from torchrepro_lint.seeding.unfollowed import may_train
 
-        seeders = [s for s in (*seeding.seeders, *seeding.conditional.values()) if "torch" in s.families]
+        every = (*seeding.seeders, *seeding.conditional.values())
+        seeders = [s for s in every if "torch" in s.families and not _restores(s)]
         if not seeders or not seeding.complete or seeding.is_launcher:
             continue
         if not (seeding.trains or may_train(seeding, program)):
@@ -38,6 +39,11 @@ def check(module: Module, program: Program) -> Iterator[Draft]:
         kernel = _kernel_on_gpu(seeding, program) if seed is not None else None
         if seed is not None and kernel is not None:
             yield _draft(module, program, seeding, seed, kernel)
+
+
+def _restores(seeder: Seeder) -> bool:
+    """`torch.set_rng_state(checkpoint["rng_state"])` makes a run go on as it was, not repeatable."""
+    return last_name(seeder.node.func).endswith("state")
 
 
 def _kernel_on_gpu(seeding: Seeding, program: Program) -> NodeSite | None:

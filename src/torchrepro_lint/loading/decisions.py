@@ -20,10 +20,12 @@ Shown: TypeAlias = Literal["sequence", "mapping", "text"]
 MAX_READS = 256  # of one variable: with more, it is not known whether one of them sorts it
 
 SAVED = "is saved"
+WRITTEN = "becomes the order in which the items are written"
 NUMBERED = "decides the number of each item"
 TAKEN = "decides which item is taken"
 FIRST = "decides which item comes first"
 KEPT = "decides which item is kept"
+INDEXED = "decides which item each index refers to"
 GIVEN = "becomes the order of the data that is returned"
 ONE_OF_THEM = (TAKEN, FIRST, KEPT)
 _SHARED = frozenset({"parent", "parents", "suffix", "shape", "dtype", "ndim", "size", "width", "height"})

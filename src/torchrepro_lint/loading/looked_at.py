@@ -21,8 +21,8 @@ _SHOWS = frozenset({
 })  # fmt: skip
 
 _NO_GRADIENTS = frozenset({"no_grad", "inference_mode"})
-_EVALUATION = re.compile(
-    r"(?:^|_)(?:val|valid|validate|validation|test|testing|eval|evaluation|dev|visual)(?:_?(?:data)?_?(?:loader|sampler|iter|dl|set))?(?:_|$)"
+EVALUATION = re.compile(
+    r"(?:^|_)(?:val|valid|validate|validation|test|testing|eval(?:uate|uation)?|dev|visual)(?:_?(?:data)?_?(?:loader|sampler|iter|dl|set))?(?:_|$)"
     r"|(?:loader|sampler|iter|dl)_?(?:val|valid|test|eval|dev)$",
     re.IGNORECASE,
 )
@@ -34,7 +34,7 @@ def is_for_evaluation(call: Call) -> bool:
     if not _NO_GRADIENTS.isdisjoint(call.facts.calls) and _is_without_gradients(call):
         return True
     named = [last_name(target) for target in getattr(call.facts.statement(call.node), "targets", ())]
-    is_named = any(map(_EVALUATION.search, named))
+    is_named = any(map(EVALUATION.search, named))
     return call.program.by_name(is_named, "that a loader evaluates", call.scope, ", ".join(named))
 
 

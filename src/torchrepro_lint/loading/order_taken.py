@@ -17,14 +17,25 @@ from torchrepro_lint.dataflow.reaching_definitions import reads_of_binding
 from torchrepro_lint.dataflow.use import STOP, Steps, Use
 from torchrepro_lint.index import Scope, last_name
 from torchrepro_lint.loading import order_loops
-from torchrepro_lint.loading.decisions import NUMBERED, SAVED, TAKEN, Shown, decided, is_shared, saves, sorts, stored
+from torchrepro_lint.loading.decisions import (
+    INDEXED,
+    NUMBERED,
+    SAVED,
+    TAKEN,
+    WRITTEN,
+    Shown,
+    decided,
+    is_shared,
+    saves,
+    sorts,
+    stored,
+)
 from torchrepro_lint.loading.loops import keeps_step, names_a_file
 from torchrepro_lint.loading.order_loops import only_compares
 from torchrepro_lint.rng.draws import draw_of
 
 _COUNTING = frozenset({"range", "count"})
 _PARTS = "decides which items each part gets"
-_WRITTEN = "becomes the order in which the items are written"
 _WRAPPERS = frozenset({"iter", "list", "tuple", "sorted"})
 _TELLS = frozenset({"print", "debug", "info", "warning", "error", "critical", "exception"})
 _TEXTS = frozenset({"join", "str", "repr", "format", "len", "sorted", "list", "basename"})
@@ -90,7 +101,7 @@ def indexed(parent: ast.Subscript, use: Use[Shown], edges: Edges, asked: ast.exp
             return STOP
         case ast.Call() as call if draw_of(edges.program, edges.program.callee(call, scope), call, scope) is not None:
             return decided(use, parent, "decides which item a random draw picks")
-    return decided(use, parent, "decides which item each index refers to")
+    return decided(use, parent, INDEXED)
 
 
 def _is_mask(index: ast.expr) -> bool:
@@ -200,7 +211,7 @@ def method(parent: ast.Attribute, use: Use[Shown], edges: Edges) -> Steps:
     if parent.attr == "iloc" and isinstance(outer, ast.Subscript):
         if _is_complaint(outer, use.scope):
             return STOP
-        return decided(use, outer, "decides which item each index refers to")
+        return decided(use, outer, INDEXED)
     match use.method:
         case "copy", call:
             return (use.at(call),)
@@ -286,7 +297,7 @@ def _passed_to_method(use: Use[Shown], call: ast.Call, function: ast.Attribute, 
         case "map" | "imap" | "imap_unordered" | "starmap" if use.node in call.args[1:]:
             return (use.at(call),)
         case "writelines" | "writerows":
-            return decided(use, call, _WRITTEN)
+            return decided(use, call, WRITTEN)
         case "join":
             return (use.become("text").at(call),)
     return None
@@ -300,7 +311,7 @@ def text(use: Use[Shown]) -> Steps | None:
         case ast.Assign():
             return None
         case ast.Call(func=ast.Attribute(value=handle, attr=name)) as parent if _is_written(name, handle):
-            return decided(use, parent, _WRITTEN)
+            return decided(use, parent, WRITTEN)
     return STOP
 
 

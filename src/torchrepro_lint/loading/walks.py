@@ -92,7 +92,7 @@ def _looped(
     names, facts = _names(loop.target), scope.facts
     sites = {n: _reads(n, loop, scope) for n in names}
     fixed = {n for n in names if any(is_sorted_at(s.node, scope) for s in sites[n])}
-    in_order = is_sorted or (bool(names) and names[0] in fixed)
+    in_order = is_sorted or (bool(names) and names[0] in fixed) or isinstance(loop.body[-1], ast.Break)
     visit = None if in_order else decided_in(loop, scope, program)
     lists = {n: _decided(sites[n], program) for n in names if n not in fixed}
     inside = (decision for found in lists.values() for _, decision in found)

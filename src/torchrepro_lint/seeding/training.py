@@ -57,12 +57,14 @@ def _is_tried_once(seeding: Seeding, program: Program) -> bool:
     facts, trains = seeding.entry.facts, seeding.trains_repeatedly or may_train(seeding, program)
     if facts.source.path.stem.startswith("bench"):
         return True
+    is_in_sight = "backward" in facts.calls and not seeding.trains_repeatedly
     if facts.source.cells:
-        is_in_sight = "backward" in facts.calls and not seeding.trains_repeatedly
         is_elsewhere = not may_train(seeding, program) and not any(map(_TRAINS_BY_NAME.search, facts.calls))
         return is_in_sight or is_elsewhere or not (trains and seeding.updates)
+    is_named = roles.is_no_training(facts.source.rel)
+    if is_in_sight and is_named:
+        return True
     if not trains:
-        is_named = roles.is_no_training(facts.source.rel)
         return seeding.is_made_up or seeding.is_shown or _tries_layers(seeding) or is_named
     is_made_up = seeding.is_made_up or seeding.is_made_up_by("numpy")
     return is_made_up and seeding.entry.is_guarded and _defines_layers(facts)

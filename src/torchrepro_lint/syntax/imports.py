@@ -161,10 +161,21 @@ def _is_handed_on(name: str, scope: Scope) -> bool:
     return is_import and made[0].target.endswith(f".{name}")
 
 
+def _comes_by_star(name: str, scope: Scope, at: ast.AST | None) -> bool:
+    """Whether a file reads a module by its usual name and binds that nowhere: a star import above brings it. A name
+    `random` may stand for a part of numpy."""
+    facts = scope.facts
+    above = (star for star in facts.star_imports if getattr(star.node, "lineno", 0) < getattr(at, "lineno", 1))
+    if name == "random" or next(above, None) is None or scope.binding_scope(name) is not None:
+        return False
+    read = facts.reads(facts.tree).of_name(name)
+    return bool(read) and all(facts.scope_of(node).binding_scope(name) is None for node in read)
+
+
 def _imported(facts: ModuleFacts, module: str, scope: Scope, at: ast.AST | None) -> Import:
     """A new import of `module`, under a name that is free at `scope`."""
     alias = USUAL_ALIASES.get(module, module)
-    if _is_handed_on(alias, scope):
+    if _is_handed_on(alias, scope) or _comes_by_star(alias, scope, at):
         return Import(alias)
     for name in (alias, f"_{alias}"):
         if _is_free(name, module, scope):
