@@ -22,9 +22,10 @@ def unseeded_augmentation(module: Module, program: Program) -> Iterator[Draft]:
         for call in module.calls(unseeded["names"]):
             if not draws_by_itself(call.name, call.node, call.scope, program) or _is_part(call):
                 continue
-            if program.project.text.containing(f".{unseeded['method']}(") == []:
-                release = f"the installed {row['package']} is {unseeded['since']} or newer"
-                yield Draft(call.node, {"call": call.written}, "augmentation", depends=(release,))
+            if program.project.text.containing(f".{unseeded['method']}(") != []:
+                return
+            release = f"the installed {row['package']} is {row['since']} or newer"
+            yield Draft(call.node, {"call": call.written}, "augmentation", depends=(release,))
 
 
 def _is_part(call: Call) -> bool:

@@ -17,6 +17,8 @@ from torchrepro_lint.dataflow.binding import argument_for
 from torchrepro_lint.dataflow.conditions import conditions
 from torchrepro_lint.dataflow.enclosing import calls_in
 from torchrepro_lint.index import Binding, FunctionNode, ModuleFacts, Scope
+from torchrepro_lint.project.disk import required
+from torchrepro_lint.project.versions import allows_from
 from torchrepro_lint.rng.draws import draw_of
 
 MAX_CALLS = 1500
@@ -260,8 +262,17 @@ def draws_by_itself(name: str, call: ast.Call, scope: Scope, program: Program) -
     """Whether the transform that `call` makes draws from generators of its library; None for other libraries."""
     for row in catalogue.table("loaders")["augmentations"]:
         if name.startswith(row["package"] + "."):
-            return _is_random(row, name, call, scope, program)
+            is_old = "since" in row and not _may_be(row["package"], row["since"], scope.facts, program)
+            return not is_old and _is_random(row, name, call, scope, program)
     return None
+
+
+@remembered
+def _may_be(package: str, since: str, facts: ModuleFacts, program: Program) -> bool:
+    """Whether what the lists of requirements ask for, at the root of the project or nearer, may be so new."""
+    folders = [folder for folder in facts.source.path.parents if folder.is_relative_to(program.project.root)]
+    asked = (item for folder in folders for item in program.project.disk(required, str(folder), package))
+    return all(allows_from(item.specifier, since) for item in asked)
 
 
 def _is_random(row: Mapping[str, Any], name: str, call: ast.Call, scope: Scope, program: Program) -> bool:

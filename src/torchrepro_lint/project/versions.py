@@ -80,6 +80,20 @@ def allowed_in(setting: str | None, specifier: str) -> Literal["all", "some", "n
     return "all" if all(inside) else "some" if any(inside) else "none"
 
 
+def allows_from(specifier: str | None, oldest: str) -> bool:
+    """Whether what a project asks for of some package may be the release `oldest` or a later one."""
+    from packaging.specifiers import InvalidSpecifier, SpecifierSet
+    from packaging.version import Version
+
+    try:
+        allowed = SpecifierSet(specifier or "")
+    except InvalidSpecifier:
+        return True
+    named = [Version(number) for number in _NUMBER.findall(specifier or "")]
+    later = (v for v in (*named, Version(oldest), Version("1000")) if v >= Version(oldest))
+    return any(allowed.contains(version, prereleases=True) for version in later)
+
+
 @lru_cache(maxsize=64)
 def may_be(setting: str | None, specifier: str) -> bool:
     """Whether the PyTorch that `setting` stands for lies in `specifier`, e.g. "<2.10"."""
