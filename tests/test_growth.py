@@ -438,7 +438,7 @@ def test_calls_that_are_written_alike_are_changed_once(tmp_path: Path, monkeypat
 
 STEPS = {  # of a line with a finding, with its fix and its report; a harmless call takes 700
     "init_seeds(7)": 1_340,
-    "torch.backends.cudnn.benchmark = True": 1_330,
+    "torch.backends.cudnn.benchmark = True": 1_340,
     "torch.rand(2, generator=torch.Generator())": 2_050,
     "torch.manual_seed(int(time.time()))": 2_860,
     "sampler = RandomSampler(ds)": 2_300,

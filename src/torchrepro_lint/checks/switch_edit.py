@@ -38,6 +38,11 @@ _TELLS = ("print", "debug", "info", "warning", "log")
 _COMMENT_LINES = re.compile(r"(?:[ \t]*#[^\r\n]*(?:\r\n?|\n|\Z))+")
 _OF_DEVICES = re.compile(r"cuda|cudnn|gpu|device|cpu", re.IGNORECASE)
 _SAYS = re.compile(r"cudnn|\bbenchmark", re.IGNORECASE)
+_HEADED = re.compile(  # what stands below such a comment, up to the end, with no other comment or blank line between
+    r"^[ \t]*#[^\r\n]*\b(?:perform|speed|fast|optimi[sz]|accelerat)[^\r\n]*(?:\r\n?|\n)"
+    r"(?:[ \t]*[^\s#][^\r\n]*(?:\r\n?|\n))+\Z",
+    re.IGNORECASE | re.MULTILINE,
+)
 
 
 def with_value(setting: Setting, text: str) -> tuple[Edit, ...]:
@@ -80,6 +85,7 @@ def is_explained(setting: Setting, program: Program) -> bool:
         is_above
         or (isinstance(holder, ast.If) and _is_explained_beside(facts, holder))
         or _is_explained_below(facts, statement)
+        or _is_under_a_heading(facts, statement)
         or ("#" in behind and not PRAISE.match(behind))
         or is_announced(setting, program)
     )
@@ -92,6 +98,13 @@ def _is_explained_beside(facts: ModuleFacts, holder: ast.If) -> bool:
         return True
     behind = facts.source.line(holder.test.end_lineno or 0)[facts.range(holder.test).end.column - 1 :]
     return "#" in behind and _SAYS.search(behind) is not None
+
+
+def _is_under_a_heading(facts: ModuleFacts, statement: ast.stmt) -> bool:
+    """Whether a comment heads the lines with which the switch stands together: "performance optimizations"."""
+    starts, line = facts.source.line_starts, statement.lineno - 1
+    above = facts.source.text[starts[max(line - COMMENTED, 0)] : starts[line]]
+    return "#" in above and _HEADED.search(above) is not None
 
 
 def _is_explained_below(facts: ModuleFacts, statement: ast.stmt) -> bool:
