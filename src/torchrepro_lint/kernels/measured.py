@@ -46,9 +46,7 @@ def _settled(
     if item.device != "cuda" or not in_range(item.release, verdict.behaviour.torch):
         return None
     is_this_call = item.is_own and item.arguments == arguments and _other_torch(item, program) is None
-    if (
-        item.verdict in CONFIRMED
-    ):  # others saw that the kernel varies: whether a gradient comes to it here, they did not
+    if item.verdict in CONFIRMED:  # others saw that the kernel varies, not whether a gradient comes to it here
         is_settled = item.is_own and verdict.certainty is not Certainty.DEPENDS
         return "confirmed" if is_this_call or is_settled else None
     is_whole = item.verdict == NOT_REPRODUCED and item.reason is None
