@@ -10,6 +10,7 @@ from torchrepro_lint.dataflow import Call, Program
 from torchrepro_lint.dataflow.abstract_values import Display, Unknown
 from torchrepro_lint.dataflow.conditions import PathCondition, conditions, is_dead, written
 from torchrepro_lint.index import ModuleFacts, Scope
+from torchrepro_lint.index.parents import walk
 from torchrepro_lint.loading.epochs import EpochLoop
 from torchrepro_lint.loading.sampler_uses import Holder, SamplerUses
 from torchrepro_lint.model import Edit
@@ -161,7 +162,7 @@ def _guard(call: Call, loop: EpochLoop, expression: str) -> tuple[str, tuple[Edi
 def _is_repeatable(test: ast.expr) -> bool:
     """Whether a test can be asked again, on one line."""
     return test.lineno == test.end_lineno and not any(
-        isinstance(n, ast.NamedExpr | ast.Await | ast.Yield) for n in ast.walk(test)
+        isinstance(n, ast.NamedExpr | ast.Await | ast.Yield) for n in walk(test)
     )
 
 

@@ -10,10 +10,11 @@ from collections.abc import Collection
 
 from torchrepro_lint import catalogue
 from torchrepro_lint.checks.seed_place import Place
-from torchrepro_lint.dataflow import Program
+from torchrepro_lint.dataflow import CallSite, Program, remembered
 from torchrepro_lint.dataflow.conditions import conditions
 from torchrepro_lint.dataflow.enclosing import calls_in
 from torchrepro_lint.index import ModuleFacts, Scope, last_name
+from torchrepro_lint.index.parents import walk
 from torchrepro_lint.project.contents import lies_with_tests
 from torchrepro_lint.project.declarations import names_options_at_run_time, option_names
 from torchrepro_lint.rng.draws import draw_of
@@ -105,7 +106,7 @@ def _draws_options(seeding: Seeding, families: Collection[str], program: Program
 
 def _is_drawn(value: ast.expr, scope: Scope, families: Collection[str], program: Program) -> bool:
     """Whether a number is drawn for a value, or for a name in it."""
-    named = (b.value for n in ast.walk(value) if isinstance(n, ast.Name) for b in scope.bindings_of(n))
+    named = (b.value for n in walk(value) if isinstance(n, ast.Name) for b in scope.bindings_of(n))
     calls = calls_in(value, *(v for v in named if v is not None))
     draws = (draw_of(program, program.callee(call, scope), call, scope) for call in calls)
     samples = (d for d in draws if d is not None and d.kind == "sample" and d.family in families)
@@ -114,10 +115,17 @@ def _is_drawn(value: ast.expr, scope: Scope, families: Collection[str], program:
 
 def _repeats_names(seeding: Seeding, families: Collection[str], place: Place, program: Program) -> bool:
     """Whether the seeds stand above a draw that is there for runs to differ in, as in the name of a run."""
-    names = {name.rpartition(".")[2] for name in catalogue.names("rng", "draws")}
-    draws = (draw_of(program, program.callee(c, s), c, s) for c, s in seeding.calls(*sorted(names)))
+    sites = (site for facts in seeding.visited for site in _named_as_draws(facts, program) if seeding.runs(*site))
+    draws = (draw_of(program, program.callee(c, s), c, s) for c, s in sites)
     told = (d for d in draws if d is not None and d.family in families and tells_runs_apart(d, program))
     return any(d.scope is not place.scope or d.node.lineno > place.statement.lineno for d in told)
+
+
+@remembered
+def _named_as_draws(facts: ModuleFacts, program: Program) -> tuple[CallSite, ...]:  # noqa: ARG001
+    """The calls of a file whose last names are those of draws."""
+    names = {name.rpartition(".")[2] for name in catalogue.names("rng", "draws")}
+    return tuple(site for name in sorted(facts.calls.keys() & names) for site in facts.calls[name])
 
 
 def _has_no_number(seeding: Seeding) -> bool:

@@ -17,6 +17,7 @@ from torchrepro_lint.dataflow.conditions import conditions
 from torchrepro_lint.dataflow.options import outcome
 from torchrepro_lint.dataflow.outcomes import Truth
 from torchrepro_lint.index import Binding, ModuleFacts, Scope
+from torchrepro_lint.index.parents import walk
 from torchrepro_lint.rng import estimators
 from torchrepro_lint.rng.draws import draw_of
 from torchrepro_lint.rng.predicates import about_seed
@@ -195,7 +196,7 @@ def may_be_left_out(program: Program, met: SeedMet) -> bool:
     if not met.sure and met.scope.function.own_name == "__init__":
         return True
     tests = [c for c in conditions(met.node, met.scope) if isinstance(c.owner, ast.If) and not about_seed(c.test)]
-    left = [c for c in tests if any(isinstance(n, ast.Return) for n in ast.walk(c.owner))]
+    left = [c for c in tests if any(isinstance(n, ast.Return) for n in walk(c.owner))]
     sites = ((step.node, step.scope) for step in met.chain if step.scope.kind == "module")
     left += [c for c in tests if met.scope.kind == "module" and _has_one_arm(c.owner)]
     left += [c for site in sites for c in conditions(*site) if _has_one_arm(c.owner) and not about_seed(c.test)]

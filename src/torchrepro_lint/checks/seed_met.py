@@ -20,6 +20,7 @@ from torchrepro_lint.dataflow.conditions import conditions
 from torchrepro_lint.dataflow.enclosing import calls_in
 from torchrepro_lint.dataflow.execution_count import times
 from torchrepro_lint.index import ModuleFacts, Scope, last_name
+from torchrepro_lint.index.parents import walk
 from torchrepro_lint.model import Edit
 from torchrepro_lint.project.declarations import (
     attribute_of,
@@ -146,7 +147,7 @@ def _copied_seed(program: Program, met: SeedMet) -> str | None:
     facts = met.scope.facts
     is_alone = isinstance(facts.parents.get(met.node), ast.Expr) and met.scope.kind in ("module", "function")
     is_number = not isinstance(seed, ast.Constant) or is_seed(seed)
-    is_pure = not any(isinstance(n, ast.Call | ast.NamedExpr | ast.Await) for n in ast.walk(seed))
+    is_pure = not any(isinstance(n, ast.Call | ast.NamedExpr | ast.Await) for n in walk(seed))
     is_pure = is_pure and not is_of_torch(met)
     return facts.text(seed) if is_alone and is_number and is_pure else None
 

@@ -11,6 +11,7 @@ from torchrepro_lint.checks.draft import Fix
 from torchrepro_lint.dataflow import Program, remembered
 from torchrepro_lint.dataflow.enclosing import block_of
 from torchrepro_lint.index import ModuleFacts, Scope
+from torchrepro_lint.index.parents import walk
 from torchrepro_lint.kernels.flags import Setting
 from torchrepro_lint.model import Edit, Position, Range
 from torchrepro_lint.project.versions import allowed_in
@@ -130,7 +131,7 @@ def _announced(said: re.Pattern[str], facts: ModuleFacts, program: Program) -> s
     """The statements right below those that print or log such a text."""
     found: set[ast.stmt] = set()
     for call, statement in ((call, facts.statement(call)) for name in _TELLS for call, _ in facts.calls.get(name, ())):
-        texts = (n.value for n in ast.walk(call) if isinstance(n, ast.Constant) and isinstance(n.value, str))
+        texts = (n.value for n in walk(call) if isinstance(n, ast.Constant) and isinstance(n.value, str))
         if isinstance(statement, ast.Expr) and statement.value is call and any(map(said.search, texts)):
             block = block_of(facts, statement)
             found.update(block[block.index(statement) + 1 :][:1])
@@ -141,7 +142,7 @@ def is_handed_on(setting: Setting) -> bool:
     """Whether the value is that of a parameter, which would have no effect any more."""
     if isinstance(setting.value, ast.Constant):
         return False
-    read = (node for node in ast.walk(setting.value) if isinstance(node, ast.Name))
+    read = (node for node in walk(setting.value) if isinstance(node, ast.Name))
     return any(binding.kind == "parameter" for node in read for binding in setting.value_scope.bindings_of(node))
 
 

@@ -24,6 +24,7 @@ from torchrepro_lint.dataflow.conditions import are_exclusive, conditions
 from torchrepro_lint.dataflow.execution_count import runs_often, runs_once
 from torchrepro_lint.dataflow.reachability import cleans_up, reached_by_default
 from torchrepro_lint.index import ModuleFacts, Scope, last_name
+from torchrepro_lint.index.parents import walk
 from torchrepro_lint.model import Edit
 from torchrepro_lint.project.declarations import attribute_of, flags_of
 from torchrepro_lint.project.unknown import UNKNOWN
@@ -158,7 +159,7 @@ def _named_after(facts: ModuleFacts, program: Program) -> frozenset[str]:  # noq
     keeps under a key, or returns: `{"seed": seed}`."""
     texts = (n for call, _ in (*facts.calls.get("str", ()), *facts.calls.get("format", ())) for n in call.args)
     kept = [n for n in texts if isinstance(facts.statement(n), ast.Assign)]
-    for node in ast.walk(facts.tree):
+    for node in walk(facts.tree):
         match node:
             case ast.Dict(values=values):
                 kept += values
@@ -213,7 +214,7 @@ def _is_shown(facts: ModuleFacts, value: ast.expr, program: Program) -> bool:
 def _shown(facts: ModuleFacts, program: Program) -> frozenset[str]:  # noqa: ARG001
     """The variables that a file prints or logs."""
     shown = (a for name in _SHOWS for call, _ in facts.calls.get(name, ()) for a in call.args)
-    return frozenset(ast.unparse(n) for a in shown for n in ast.walk(a) if isinstance(n, ast.Name | ast.Attribute))
+    return frozenset(ast.unparse(n) for a in shown for n in walk(a) if isinstance(n, ast.Name | ast.Attribute))
 
 
 # -- calls that choose a new seed by themselves: `np.random.seed()`, `torch.seed()` -----------------------------------

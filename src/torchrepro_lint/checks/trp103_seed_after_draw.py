@@ -11,6 +11,7 @@ from torchrepro_lint.dataflow import Call, Module, Program
 from torchrepro_lint.dataflow.enclosing import names_in
 from torchrepro_lint.elements import Certainty
 from torchrepro_lint.index import Scope, last_name
+from torchrepro_lint.index.parents import walk
 from torchrepro_lint.rng import FAMILIES
 from torchrepro_lint.seeding.seedings import seedings
 
@@ -154,7 +155,7 @@ def _only_sets_up(helper: Scope) -> bool:
     return isinstance(helper.node, ast.FunctionDef) and not any(
         isinstance(node, ast.Global | ast.Nonlocal | ast.Yield | ast.YieldFrom)
         or (isinstance(node, ast.Return) and node.value is not None)
-        for node in ast.walk(helper.node)
+        for node in walk(helper.node)
     )
 
 

@@ -18,6 +18,7 @@ from torchrepro_lint.dataflow.execution_count import runs_often, runs_once
 from torchrepro_lint.dataflow.options import certainty_of
 from torchrepro_lint.dataflow.reachability import reached_by_default
 from torchrepro_lint.index import ModuleFacts, Scope
+from torchrepro_lint.index.parents import walk
 from torchrepro_lint.model import Certainty, Edit, Level, Range
 from torchrepro_lint.project.disk import exists
 from torchrepro_lint.project.entries import files_of_programs
@@ -120,7 +121,7 @@ def _draws_alike(call: Call, program: Program) -> bool:
     function = call.scope.function
     if not isinstance(function.node, ast.FunctionDef) or function.own_name == "main":
         return False
-    if any(isinstance(a, ast.arg) for a in ast.walk(function.node.args)):
+    if any(isinstance(a, ast.arg) for a in walk(function.node.args)):
         return False
     made = call.facts.parents[call.node]
     names = {t.id for t in made.targets if isinstance(t, ast.Name)} if isinstance(made, ast.Assign) else set()
@@ -130,8 +131,8 @@ def _draws_alike(call: Call, program: Program) -> bool:
 @remembered
 def _drawn_from(function: Scope, program: Program) -> frozenset[ast.expr | str]:  # noqa: ARG001
     """The objects, or their names, of which a method is called in what a function returns."""
-    returned = [n.value for n in ast.walk(function.node) if isinstance(n, ast.Return) and n.value is not None]
-    drawn = (n.func for value in returned for n in ast.walk(value) if isinstance(n, ast.Call))
+    returned = [n.value for n in walk(function.node) if isinstance(n, ast.Return) and n.value is not None]
+    drawn = (n.func for value in returned for n in walk(value) if isinstance(n, ast.Call))
     receivers = [f.value for f in drawn if isinstance(f, ast.Attribute)]
     return frozenset(r.id if isinstance(r, ast.Name) else r for r in receivers)
 

@@ -13,6 +13,7 @@ from torchrepro_lint.dataflow.enclosing import loops_around
 from torchrepro_lint.dataflow.run_constant import RunConstant
 from torchrepro_lint.elements import Level
 from torchrepro_lint.index import ModuleFacts, Scope, last_name
+from torchrepro_lint.index.parents import walk
 from torchrepro_lint.rng.predicates import flag
 from torchrepro_lint.rng.reseeds import SeedCall, is_helper, seed_calls
 from torchrepro_lint.seeding.repeated import repeated_by
@@ -80,7 +81,7 @@ def _is_about_seeds(condition: PathCondition, scope: Scope, program: Program) ->
 def _holds_every_few_rounds(condition: PathCondition, facts: ModuleFacts) -> bool:
     """`if step % 100 == 0:` in a loop."""
     in_loop = next(loops_around(facts, condition.owner), None) is not None
-    return in_loop and any(isinstance(n, ast.BinOp) and isinstance(n.op, ast.Mod) for n in ast.walk(condition.test))
+    return in_loop and any(isinstance(n, ast.BinOp) and isinstance(n.op, ast.Mod) for n in walk(condition.test))
 
 
 def _leaves_evaluation_out(condition: PathCondition) -> bool:
@@ -91,7 +92,7 @@ def _leaves_evaluation_out(condition: PathCondition) -> bool:
 
 def _words(test: ast.expr, scope: Scope, program: Program) -> Iterator[str]:
     """The names in a test, and what made the values that they stand for."""
-    for node in ast.walk(test):
+    for node in walk(test):
         yield last_name(node)
         if isinstance(node, ast.Name):
             yield from (str(made.callee) for made in program.results(node, scope))
@@ -99,5 +100,5 @@ def _words(test: ast.expr, scope: Scope, program: Program) -> Iterator[str]:
 
 def _is_once_per_worker(node: ast.AST, scope: Scope) -> bool:
     """Whether a flag of the object, which each new worker gets a copy of, lets the call through only once."""
-    tested = {n.attr for c in conditions(node, scope) for n in ast.walk(c.test) if isinstance(n, ast.Attribute)}
+    tested = {n.attr for c in conditions(node, scope) for n in walk(c.test) if isinstance(n, ast.Attribute)}
     return any(s.scope.function is scope.function for name in tested for s in scope.facts.attribute_sets.get(name, ()))

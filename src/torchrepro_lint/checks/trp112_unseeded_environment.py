@@ -14,6 +14,7 @@ from torchrepro_lint.dataflow.conditions import are_exclusive
 from torchrepro_lint.dataflow.execution_count import runs_often, runs_once
 from torchrepro_lint.elements import Certainty, Level
 from torchrepro_lint.index import ModuleFacts, Scope
+from torchrepro_lint.index.parents import walk
 from torchrepro_lint.loading.same_order import is_made_side_by_side
 from torchrepro_lint.project.contents import is_test
 from torchrepro_lint.rng import environments
@@ -120,7 +121,7 @@ def _given_below(call: Call, made: ast.stmt, name: str, found: environments.Unse
     first = next((s for s in below if named.search(facts.text(s)) and not _only_reads(s, name, facts)), None)
     match first:
         case ast.Expr(value=ast.Call(func=ast.Attribute(attr="seed"), args=[seed], keywords=[]) as node):
-            is_plain = not any(isinstance(n, ast.Call | ast.NamedExpr | ast.Starred) for n in ast.walk(seed))
+            is_plain = not any(isinstance(n, ast.Call | ast.NamedExpr | ast.Starred) for n in walk(seed))
             is_it = any(site.node is node for site in found.seeds)
             return (first, facts.text(seed)) if is_it and is_plain else None
     return None
@@ -128,7 +129,7 @@ def _given_below(call: Call, made: ast.stmt, name: str, found: environments.Unse
 
 def _only_reads(statement: ast.stmt, name: str, facts: ModuleFacts) -> bool:
     """Whether a statement reads attributes of what is called so: `env.action_space.high[0]`."""
-    found = [n for n in ast.walk(statement) if isinstance(n, ast.Name) and n.id == name]
+    found = [n for n in walk(statement) if isinstance(n, ast.Name) and n.id == name]
     for node in found:
         part: ast.AST | None = facts.parents.get(node)
         top: ast.AST = node

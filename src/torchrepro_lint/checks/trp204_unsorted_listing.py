@@ -10,6 +10,7 @@ from torchrepro_lint.checks.order_doubts import is_unclear
 from torchrepro_lint.checks.sorting import sorted_listing, sorted_walk
 from torchrepro_lint.dataflow import Module, Program
 from torchrepro_lint.index import Scope, last_name
+from torchrepro_lint.index.parents import walk
 from torchrepro_lint.loading.decisions import FIRST, TAKEN, Decision, sorts
 from torchrepro_lint.loading.listings import Listing, is_by_name, listings
 from torchrepro_lint.loading.order import decided_by
@@ -45,7 +46,7 @@ def _by_place(found: Collection[Listing]) -> dict[tuple[Scope, ast.AST | str], l
 def _outer(listing: Listing, places: Mapping[tuple[Scope, ast.AST | str], Sequence[ast.Call]]) -> set[ast.Call]:
     """The listings in whose items' loops a listing stands: only both together, sorted, give one order."""
     loops = (node.iter for node in listing.scope.facts.ancestors(listing.node) if isinstance(node, ast.For))
-    inside = (n.id if isinstance(n, ast.Name) else n for loop in loops for n in ast.walk(loop))
+    inside = (n.id if isinstance(n, ast.Name) else n for loop in loops for n in walk(loop))
     found = {node for at in inside for node in places.get((listing.scope.function, at), ())}
     return found - {listing.node}
 

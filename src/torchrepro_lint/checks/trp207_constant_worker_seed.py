@@ -10,6 +10,7 @@ from torchrepro_lint.dataflow import Call, Module, Program, Site, remembered
 from torchrepro_lint.dataflow.abstract_values import Reference, Result
 from torchrepro_lint.dataflow.run_constant import RunConstant
 from torchrepro_lint.index import FunctionNode, ModuleFacts, Scope
+from torchrepro_lint.index.parents import walk
 from torchrepro_lint.loading.samplers import evaluates
 from torchrepro_lint.model import Edit
 from torchrepro_lint.project.unknown import UNKNOWN
@@ -147,7 +148,7 @@ def _edits(seeding: SeedCall, function: Scope) -> tuple[Edit, ...]:
     """Take the seed from the loader's own generator, at the call or where its variable is assigned."""
     assert seeding.seed is not None
     node, facts = seeding.seed.node, function.facts
-    if seeding.seed.scope.facts is not facts or node not in ast.walk(seeding.node):
+    if seeding.seed.scope.facts is not facts or node not in walk(seeding.node):
         return ()
     bindings = function.bindings.get(node.id, []) if isinstance(node, ast.Name) else []
     if len(bindings) == 1 and bindings[0].kind == "assign" and bindings[0].value is not None:

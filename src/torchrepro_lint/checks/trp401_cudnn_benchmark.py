@@ -20,6 +20,7 @@ from torchrepro_lint.dataflow.enclosing import block_of
 from torchrepro_lint.dataflow.reachability import cleans_up
 from torchrepro_lint.elements import Certainty
 from torchrepro_lint.index import ModuleFacts, Scope
+from torchrepro_lint.index.parents import walk
 from torchrepro_lint.kernels.flags import Setting, follows_request, reads_switch
 from torchrepro_lint.kernels.switches import stated
 from torchrepro_lint.rng.predicates import is_unrequested, needs_option
@@ -91,7 +92,7 @@ def _asking(facts: ModuleFacts, program: Program) -> list[ast.If]:  # noqa: ARG0
     """Where a file does something only if determinism is asked for."""
     if not facts.source.matches("determinis"):
         return []
-    tests = (n for n in ast.walk(facts.tree) if isinstance(n, ast.If) and not n.orelse)
+    tests = (n for n in walk(facts.tree) if isinstance(n, ast.If) and not n.orelse)
     return [n for n in tests if "determinis" in ast.unparse(n.test).lower()]
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from torchrepro_lint.dataflow.sites import start_of
 from torchrepro_lint.index import ModuleFacts, Scope, last_name
-from torchrepro_lint.index.parents import descendants
+from torchrepro_lint.index.parents import children, descendants, walk
 
 _TEARDOWNS = frozenset({"tearDown", "tearDownClass", "asyncTearDown", "tearDownModule", "teardown", "teardown_method",
                          "teardown_class", "teardown_module", "teardown_function"})  # fmt: skip
@@ -39,17 +39,17 @@ def run_with(body: Sequence[ast.AST]) -> Iterator[ast.AST]:
         node = pending.pop()
         yield node
         if not isinstance(node, DEFINITIONS):
-            pending.extend(reversed(list(ast.iter_child_nodes(node))))
+            pending += reversed(children(node))
 
 
 def calls_in(*nodes: ast.AST) -> Iterator[ast.Call]:
     """The calls that are written in these nodes, also in the functions that they define."""
-    return (part for node in nodes for part in ast.walk(node) if isinstance(part, ast.Call))
+    return (part for node in nodes for part in walk(node) if isinstance(part, ast.Call))
 
 
 def names_in(*nodes: ast.AST) -> set[str]:
     """The names that stand in these nodes, read or bound."""
-    return {part.id for node in nodes for part in ast.walk(node) if isinstance(part, ast.Name)}
+    return {part.id for node in nodes for part in walk(node) if isinstance(part, ast.Name)}
 
 
 def decorators(function: Scope) -> list[ast.expr]:

@@ -18,6 +18,7 @@ from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.dataflow.sites import CallSite
 from torchrepro_lint.dataflow.store import remembered
 from torchrepro_lint.index import ModuleFacts, Scope, last_name
+from torchrepro_lint.index.parents import walk
 from torchrepro_lint.project.contents import calls_any, defines, passes
 
 Times: TypeAlias = "Literal['once', 'unknown', 'often']"
@@ -138,7 +139,7 @@ def _is_repeated_by_decorator(function: Scope, program: Program) -> bool:
 @remembered
 def _repeats(decorator: Scope, program: Program) -> bool:  # noqa: ARG001
     """Whether a loop in a decorator calls what the decorator, or a function in it, is given."""
-    given = {a.arg for n in ast.walk(decorator.node) if isinstance(n, ast.arguments) for a in n.args}
+    given = {a.arg for n in walk(decorator.node) if isinstance(n, ast.arguments) for a in n.args}
     calls = (call for call in calls_in(decorator.node) if isinstance(call.func, ast.Name) and call.func.id in given)
     return any(_again_and_again(decorator.facts, call) is not None for call in calls)
 
@@ -188,7 +189,7 @@ def _upwards(function: Scope, callers: Callable[[Scope], Iterable[Scope]]) -> It
 
 def _header_names(loop: ast.AST) -> Iterator[str]:
     for part in (getattr(loop, field, None) for field in ("target", "iter", "test")):
-        for node in ast.walk(part) if part is not None else ():
+        for node in walk(part) if part is not None else ():
             yield last_name(node)
 
 

@@ -18,6 +18,7 @@ from torchrepro_lint.dataflow.abstract_values import Constant, Origin, Result
 from torchrepro_lint.dataflow.binding import keyword_value
 from torchrepro_lint.dataflow.enclosing import LOOPS, ancestors, names_in, run_with
 from torchrepro_lint.index import ModuleFacts, Scope, last_name
+from torchrepro_lint.index.parents import walk
 from torchrepro_lint.loading.decisions import Decision
 from torchrepro_lint.loading.order import decided_by, decided_in
 from torchrepro_lint.rng.updates import updates_model
@@ -122,7 +123,7 @@ def _is_kept(call: ast.Call, loop: ast.AST, scope: Scope, program: Program) -> b
     """Whether what is taken is in a list after the round: `results.append(queue.get())`, also by a name."""
     kept: set[ast.AST | str] = {call}
     match scope.facts.statement(call):
-        case ast.Assign(targets=targets, value=value) if any(call is inner for inner in ast.walk(value)):
+        case ast.Assign(targets=targets, value=value) if any(call is inner for inner in walk(value)):
             kept |= names_in(*targets)
     return not _put_into_lists(loop, program).isdisjoint(kept)
 
@@ -132,7 +133,7 @@ def _put_into_lists(loop: ast.AST, program: Program) -> frozenset[ast.AST | str]
     """What a loop appends to lists: the nodes, of names the words."""
     body = run_with(getattr(loop, "body", []))
     fills = [n for n in body if isinstance(n, ast.Call) and last_name(n.func) in ("append", "extend")]
-    inside = (inner for fill in fills for argument in fill.args for inner in ast.walk(argument))
+    inside = (inner for fill in fills for argument in fill.args for inner in walk(argument))
     return frozenset(inner.id if isinstance(inner, ast.Name) else inner for inner in inside)
 
 

@@ -16,6 +16,7 @@ from torchrepro_lint.dataflow import Call, CallSite, Program, remembered
 from torchrepro_lint.dataflow.abstract_values import Constant, Result
 from torchrepro_lint.dataflow.enclosing import loops_around
 from torchrepro_lint.index import ModuleFacts, Scope
+from torchrepro_lint.index.parents import walk
 from torchrepro_lint.loading.sampler_uses import SamplerUses, uses_of
 from torchrepro_lint.loading.samplers import is_evaluation
 
@@ -79,7 +80,7 @@ def _as_epochs(loop: ast.For | ast.AsyncFor | ast.While, scope: Scope, program: 
     facts = scope.facts
     if isinstance(loop, ast.While):
         named = bool(_EPOCH.search(facts.text(loop.test))) or any(
-            isinstance(n, ast.AugAssign) and _EPOCH.search(facts.text(n.target)) for n in ast.walk(loop)
+            isinstance(n, ast.AugAssign) and _EPOCH.search(facts.text(n.target)) for n in walk(loop)
         )
         return EpochLoop(loop, scope, counts=False, sure=program.by_name(named, _COUNTS, scope, facts.text(loop.test)))
     target, iterable = facts.text(loop.target), facts.text(loop.iter)
@@ -202,5 +203,5 @@ def _may_mean(
         return True
     if made and all(isinstance(o, Constant) or (isinstance(o, Result) and o.callee) for o in origins):
         return False
-    names = {n.attr for n in ast.walk(receiver) if isinstance(n, ast.Attribute)}
+    names = {n.attr for n in walk(receiver) if isinstance(n, ast.Attribute)}
     return in_reach or bool(names & attributes)

@@ -19,6 +19,7 @@ from torchrepro_lint.dataflow.options import outcome
 from torchrepro_lint.dataflow.outcomes import Truth
 from torchrepro_lint.elements import Certainty
 from torchrepro_lint.index import ModuleFacts, Scope, last_name
+from torchrepro_lint.index.parents import walk
 from torchrepro_lint.project.unknown import UNKNOWN, Opaque
 
 _NO_SUCH_ARGUMENT = frozenset({"TypeError", "Exception", "BaseException"})  # what a call with an unknown one raises
@@ -61,7 +62,7 @@ def handed_on(owner: Scope, program: Program) -> Call | None:
     if base is None or len(sites) != 1 or not _passes_on(sites[0], init.node.args):
         return None
     taken = init.node.args.kwarg.arg
-    uses = [n for n in ast.walk(init.node) if isinstance(n, ast.Name) and n.id == taken and not _only_looks(n, init)]
+    uses = [n for n in walk(init.node) if isinstance(n, ast.Name) and n.id == taken and not _only_looks(n, init)]
     handed = Call(_as_written(sites[0]), init, base, program)
     shuffle = argument(handed, "shuffle")
     is_left = _taken_by(handed, shuffle) is not None if shuffle is not None else "shuffle" not in named_parameters(init)
@@ -196,7 +197,7 @@ def _makes_do_without(call: Call) -> bool:
     child: ast.AST = call.node
     for holder in ancestors(call.node, call.scope) if call.facts.in_handler(call.node) else ():
         if isinstance(holder, ast.Try) and isinstance(child, ast.ExceptHandler) and child.type is not None:
-            caught = {last_name(n) for n in ast.walk(child.type) if isinstance(n, ast.Name | ast.Attribute)}
+            caught = {last_name(n) for n in walk(child.type) if isinstance(n, ast.Name | ast.Attribute)}
             tried = (c for c in calls_in(*holder.body) if last_name(c.func) == last_name(call.node.func))
             return bool(caught & _NO_SUCH_ARGUMENT) and any(k.arg == "generator" for c in tried for k in c.keywords)
         child = holder

@@ -12,6 +12,7 @@ from torchrepro_lint.dataflow import Call, Program, Site
 from torchrepro_lint.dataflow.enclosing import calls_in, outermost_loop
 from torchrepro_lint.dataflow.references import reads_of_target
 from torchrepro_lint.index import last_name
+from torchrepro_lint.index.parents import walk
 from torchrepro_lint.project import roles
 
 _SHOWS = frozenset({
@@ -111,7 +112,7 @@ def _is_one_batch(iterator: ast.Call, site: Site, loop: ast.stmt | None, program
 
 
 def _steps(loop: ast.stmt) -> bool:
-    return any(isinstance(n, ast.Attribute) and n.attr in ("backward", "step") for n in ast.walk(loop))
+    return any(isinstance(n, ast.Attribute) and n.attr in ("backward", "step") for n in walk(loop))
 
 
 def _is_next(site: Site) -> bool:

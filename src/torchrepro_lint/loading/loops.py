@@ -13,6 +13,7 @@ from torchrepro_lint.dataflow.conditions import conditions
 from torchrepro_lint.dataflow.enclosing import block_of, names_in, run_with
 from torchrepro_lint.dataflow.reaching_definitions import reaching
 from torchrepro_lint.index import Binding, ModuleFacts, dotted, last_name
+from torchrepro_lint.index.parents import walk
 from torchrepro_lint.loading.decisions import FIRST, is_shared
 
 Kind = Literal["decides", "sequence", "mapping", "lists", "last", "yield", "call"]
@@ -124,7 +125,7 @@ class _Body:
 
     def is_alike(self, value: ast.expr) -> bool:
         """Whether a value is the same in each round: made of what the loop neither binds nor looks into."""
-        is_plain = not any(isinstance(n, ast.Call | ast.Attribute | ast.Subscript) for n in ast.walk(value))
+        is_plain = not any(isinstance(n, ast.Call | ast.Attribute | ast.Subscript) for n in walk(value))
         return is_plain and not _mentions(value, self._touched)
 
     @cached_property
@@ -151,7 +152,7 @@ class _Body:
 
     def shares(self, value: ast.expr) -> bool:
         """Whether a value has of an item only what all of them share."""
-        made = [n for n in ast.walk(value) if isinstance(n, ast.Name) and n.id in self.local]
+        made = [n for n in walk(value) if isinstance(n, ast.Name) and n.id in self.local]
         return bool(made) and all(is_shared(n, self.facts) for n in made)
 
     def is_local(self, node: ast.expr) -> bool:
@@ -276,7 +277,7 @@ class _Body:
     def numbers(self, node: ast.AST) -> bool:
         """Whether a value counts the rounds so far: `i`, or `len(found)`; not `made[i]` of what another loop made of
         the same items."""
-        return any(self._is_count(n) or self._is_size(n) for n in ast.walk(node))
+        return any(self._is_count(n) or self._is_size(n) for n in walk(node))
 
     def _is_next_place(self, key: ast.expr) -> bool:
         """`self.end` or `self.end : self.end + n`, where `self.end += n` follows."""
@@ -314,7 +315,7 @@ class _Body:
         """All parts of the tests of one round that are known at a place, each with how its test came out."""
         for condition in conditions(node, self.facts.scope_of(node)):
             if condition.owner in self.inside:
-                yield from ((part, condition.holds) for part in ast.walk(condition.test))
+                yield from ((part, condition.holds) for part in walk(condition.test))
 
     def is_picked(self, node: ast.AST, best: Set[str] = frozenset()) -> bool:
         """Whether a test picks one item whatever the order: the one of that name, a new key, or the largest, where the
@@ -363,7 +364,7 @@ class _Body:
 
 
 def _mentions(node: ast.AST, names: Set[str]) -> bool:
-    return any(isinstance(n, ast.Name) and n.id in names for n in ast.walk(node))
+    return any(isinstance(n, ast.Name) and n.id in names for n in walk(node))
 
 
 def other_names(binding: Binding) -> list[ast.Name]:

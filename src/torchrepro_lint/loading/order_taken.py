@@ -16,6 +16,7 @@ from torchrepro_lint.dataflow.enclosing import calls_in
 from torchrepro_lint.dataflow.reaching_definitions import reads_of_binding
 from torchrepro_lint.dataflow.use import STOP, Steps, Use
 from torchrepro_lint.index import Scope, last_name
+from torchrepro_lint.index.parents import walk
 from torchrepro_lint.loading import order_loops
 from torchrepro_lint.loading.decisions import (
     INDEXED,
@@ -133,7 +134,7 @@ def _is_found_by_value(index: ast.expr, items: ast.expr, scope: Scope, program: 
     if isinstance(values, ast.Name):
         bindings = scope.bindings.get(values.id, ())
         values = bindings[0].value if len(bindings) == 1 else None
-    each = (n for n in ast.walk(values) if isinstance(n, ast.ListComp)) if values is not None else ()
+    each = (n for n in walk(values) if isinstance(n, ast.ListComp)) if values is not None else ()
     return any(not of.ifs and ast.dump(of.iter) == ast.dump(items) for made in each for of in made.generators[:1])
 
 
@@ -144,8 +145,8 @@ def _loop_over(items: ast.expr, index: str, scope: Scope) -> ast.For | None:
     for loop in scope.facts.ancestors(items):
         match loop:
             case ast.For(target=ast.Name(id=name), iter=numbers) if name == index:
-                taken = [n.slice for n in ast.walk(loop) if isinstance(n, ast.Subscript) and ast.dump(n.value) == text]
-                read = (n for n in ast.walk(loop) if isinstance(n, ast.Name) and n.id == index and n is not loop.target)
+                taken = [n.slice for n in walk(loop) if isinstance(n, ast.Subscript) and ast.dump(n.value) == text]
+                read = (n for n in walk(loop) if isinstance(n, ast.Name) and n.id == index and n is not loop.target)
                 is_free = all(n in taken or _tells(scope.facts.statement(n)) for n in read)
                 return loop if is_free and _are_all(numbers, text, scope) else None
     return None
@@ -198,7 +199,7 @@ def _tells(statement: ast.stmt) -> bool:
     """Whether a statement prints or logs, and computes nothing for that but texts."""
     match statement:
         case ast.Expr(value=ast.Call(func=function, keywords=keywords)) if last_name(function) in _TELLS:
-            calls = (n for n in ast.walk(statement) if isinstance(n, ast.Call) and n is not statement.value)
+            calls = (n for n in walk(statement) if isinstance(n, ast.Call) and n is not statement.value)
             return all(last_name(c.func) in _TEXTS for c in calls) and all(k.arg != "file" for k in keywords)
         case ast.If(test=test, body=body, orelse=orelse):
             return not any(calls_in(test)) and all(map(_tells, (*body, *orelse)))
@@ -237,7 +238,7 @@ def _emptied_by(taken: ast.Attribute, scope: Scope) -> ast.While | None:
     """The loop that takes all items one by one: `while items: items.pop()`."""
     text = ast.unparse(taken.value)
     for parent in scope.facts.ancestors(taken):
-        if isinstance(parent, ast.While) and any(ast.unparse(n) == text for n in ast.walk(parent.test)):
+        if isinstance(parent, ast.While) and any(ast.unparse(n) == text for n in walk(parent.test)):
             return parent
     return None
 

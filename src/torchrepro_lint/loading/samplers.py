@@ -17,6 +17,7 @@ from torchrepro_lint.dataflow.abstract_values import Constant, Result
 from torchrepro_lint.dataflow.binding import keyword_value
 from torchrepro_lint.dataflow.options import outcome
 from torchrepro_lint.index import Scope
+from torchrepro_lint.index.parents import walk
 
 _EVALUATION = re.compile(
     r"(?:^|[^a-z])(?:val|valid|test|testing|eval|dev|infer|inference)(?:[^a-z]|set|$)|evaluat|validat|predict",
@@ -128,7 +129,7 @@ def _uses_epoch(owner: Scope) -> bool:
     own = owner.children.get(owner.bindings["__iter__"][-1].node)
     if own is None:
         return False
-    reads = [n for n in ast.walk(own.node) if isinstance(n, ast.Attribute) and n.attr == "epoch"]
+    reads = [n for n in walk(own.node) if isinstance(n, ast.Attribute) and n.attr == "epoch"]
     return bool(reads) and all(isinstance(n.ctx, ast.Load) for n in reads)
 
 

@@ -13,6 +13,7 @@ from typing import NamedTuple
 from torchrepro_lint.dataflow import Call, Module, Program, Site, remembered
 from torchrepro_lint.dataflow.references import reads_of_target
 from torchrepro_lint.index import FunctionNode, ModuleFacts, Scope
+from torchrepro_lint.index.parents import walk
 from torchrepro_lint.loading.loaders import argument, loaders, workers
 from torchrepro_lint.rng.generators import is_given_a_state
 
@@ -112,7 +113,7 @@ def _reached(method: Scope, owner: Scope, program: Program, depth: int) -> Itera
     yield method
     if depth == MAX_DEPTH or not isinstance(method.node, FunctionNode):
         return
-    for node in ast.walk(method.node):
+    for node in walk(method.node):
         match node:
             case ast.Call(func=ast.Attribute(value=ast.Name(id=name), attr=attr)) if name == method.self_name:
                 inner = program.names.method(owner, attr)

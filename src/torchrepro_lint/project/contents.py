@@ -14,6 +14,7 @@ from typing import Any, Literal, NamedTuple
 
 from torchrepro_lint import catalogue
 from torchrepro_lint.index import ITEM, ModuleFacts, Scope
+from torchrepro_lint.index.parents import walk
 
 _TESTING = ("unittest", "pytest")
 _TEST_FOLDERS = frozenset({"test", "tests", "testing", "unittest", "unittests", "unit_test", "unit_tests"})
@@ -136,7 +137,7 @@ def _runs_something(node: ast.stmt) -> bool:
     if isinstance(node, ast.Expr):
         return isinstance(node.value, ast.Call)
     if isinstance(node, ast.Assign | ast.AnnAssign | ast.AugAssign):
-        return any(isinstance(n, ast.Call) for n in ast.walk(node))
+        return any(isinstance(n, ast.Call) for n in walk(node))
     return isinstance(node, ast.For | ast.While | ast.With | ast.If | ast.Try)
 
 

@@ -12,6 +12,7 @@ from itertools import chain
 from typing import NamedTuple
 
 from torchrepro_lint.index import AttributeSet, ModuleFacts, Scope, SubscriptSet
+from torchrepro_lint.index.parents import walk
 from torchrepro_lint.project.unknown import UNKNOWN, Opaque
 
 
@@ -111,7 +112,7 @@ def flags_of(call: ast.Call) -> list[str]:
 def _declared_in_loop(call: ast.Call, scope: Scope) -> dict[str, Default]:
     """Those that a loop over a table declares: `for name, value in TABLE.items(): add_argument("--" + name, ...)`."""
     found: dict[str, Default] = {}
-    flag = next((n for n in ast.walk(call.args[0]) if isinstance(n, ast.Name)), None) if len(call.args) == 1 else None
+    flag = next((n for n in walk(call.args[0]) if isinstance(n, ast.Name)), None) if len(call.args) == 1 else None
     if flag is None:
         return {}
     for row in _rows(flag.id, scope):

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from torchrepro_lint.index import ModuleFacts, Scope, last_name
+from torchrepro_lint.index.parents import walk
 from torchrepro_lint.project.contents import active, start_of
 from torchrepro_lint.project.disk import exists
 from torchrepro_lint.project.project import Project
@@ -67,7 +68,7 @@ def is_tried_out(facts: ModuleFacts, project: Project) -> bool:
     """Whether a module that others import shows under its own guard what it has, and starts nothing there."""
     if facts.guard is None or not project.users([facts.source.path]):
         return False
-    return not any(STARTS.match(last_name(n.func)) for n in ast.walk(facts.guard) if isinstance(n, ast.Call))
+    return not any(STARTS.match(last_name(n.func)) for n in walk(facts.guard) if isinstance(n, ast.Call))
 
 
 def _is_imported(own: Path, project: Project) -> bool:

@@ -19,6 +19,7 @@ from torchrepro_lint.dataflow.edges import Edges
 from torchrepro_lint.dataflow.follow import Follow, Policy
 from torchrepro_lint.dataflow.use import ESCAPED, STOP, Argument, Sink, Steps, Use
 from torchrepro_lint.index import Scope
+from torchrepro_lint.index.parents import walk
 
 _SEEDS = re.compile(r"seed|np_random", re.IGNORECASE)
 _REGISTERS = re.compile(rb"\bregistration\s+import\b|\b(?:gym|gymnasium)\.(?:envs\.)?register\(")
@@ -230,7 +231,7 @@ def _may_seed(call: Call, argument: str) -> bool:
     functions = call.argument(argument, 0)
     if not isinstance(functions, Site) or _speaks_of_seeds(functions.node, functions.scope):
         return True
-    nodes, program = list(ast.walk(functions.node)), call.program
+    nodes, program = list(walk(functions.node)), call.program
     named = [program.resolve(n, functions.scope) for n in nodes if isinstance(n, ast.Name | ast.Attribute)]
     called = [program.resolve(n.func, functions.scope) for n in nodes if isinstance(n, ast.Call)]
     parts = [target for target in named if isinstance(target, Scope)]

@@ -13,6 +13,7 @@ from torchrepro_lint.dataflow import CallSite, Program, remembered
 from torchrepro_lint.dataflow.binding import argument_for, named_parameters
 from torchrepro_lint.dataflow.enclosing import is_in_body
 from torchrepro_lint.index import Scope
+from torchrepro_lint.index.parents import walk
 from torchrepro_lint.rng.draws import is_seeder
 from torchrepro_lint.rng.own_seeders import OwnSeeder, seeders_in
 from torchrepro_lint.rng.seed_options import is_seed
@@ -173,7 +174,7 @@ def _handed_on(call: CallSite, function: Scope, further: int, program: Program) 
 @remembered
 def _stored(function: Scope, program: Program) -> frozenset[str]:  # noqa: ARG001
     """Where a function puts something into an attribute or under a key, as it is written."""
-    nodes = (n for n in ast.walk(function.node) if isinstance(n, ast.Attribute | ast.Subscript))
+    nodes = (n for n in walk(function.node) if isinstance(n, ast.Attribute | ast.Subscript))
     return frozenset(ast.unparse(n) for n in nodes if isinstance(n.ctx, ast.Store))
 
 

@@ -15,6 +15,7 @@ from typing import Literal, NamedTuple
 from torchrepro_lint.dataflow import Program
 from torchrepro_lint.dataflow.conditions import PathCondition, conditions, everywhere
 from torchrepro_lint.index import Scope, last_name
+from torchrepro_lint.index.parents import walk
 
 _TRAINING = frozenset({"training", "is_training", "is_train"})
 _EXPORTING = frozenset({"is_scripting", "is_tracing", "is_exporting", "is_in_onnx_export"})
@@ -92,7 +93,7 @@ def older_release(test: ast.expr) -> bool | None:
     """`version.parse(torchvision.__version__) < version.parse("0.7")`: not the release that runs today."""
     match test:
         case ast.Compare(left=left, ops=[ast.Lt() | ast.LtE() | ast.Gt() | ast.GtE() as op]):
-            if any(isinstance(n, ast.Attribute) and n.attr == "__version__" for n in ast.walk(left)):
+            if any(isinstance(n, ast.Attribute) and n.attr == "__version__" for n in walk(left)):
                 return isinstance(op, ast.Lt | ast.LtE)
     return None
 
@@ -107,12 +108,12 @@ def determinism(test: ast.expr) -> bool | Literal["unclear"] | None:
 
 def about_seed(test: ast.expr) -> bool:
     """Whether a test mentions a seed."""
-    return any(_SEED.search(str(n.value) if isinstance(n, ast.Constant) else last_name(n)) for n in ast.walk(test))
+    return any(_SEED.search(str(n.value) if isinstance(n, ast.Constant) else last_name(n)) for n in walk(test))
 
 
 def mentions_request(expr: ast.expr) -> bool:
     """Whether a seed or determinism flag takes part in a value."""
-    return any(determinism(node) is not None for node in ast.walk(expr) if isinstance(node, ast.expr))
+    return any(determinism(node) is not None for node in walk(expr) if isinstance(node, ast.expr))
 
 
 def _reads(names: Collection[str], test: ast.expr) -> bool | None:

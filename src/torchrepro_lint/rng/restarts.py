@@ -12,6 +12,7 @@ import re
 from torchrepro_lint import catalogue
 from torchrepro_lint.dataflow import Call, Module, NodeSite, Program
 from torchrepro_lint.index import Scope
+from torchrepro_lint.index.parents import walk
 
 _PYTHON = re.compile(r"\b(?:python[\d.]*|torchrun|accelerate|deepspeed|horovodrun|mpirun|srun)\b")
 
@@ -30,13 +31,13 @@ def starts_python(module: Module, program: Program) -> bool:
 def _parts(call: Call, program: Program) -> list[NodeSite]:
     """What the arguments consist of, a command kept in a variable included."""
     values = [*call.node.args, *(k.value for k in call.node.keywords)]
-    found: list[NodeSite] = [(n, call.scope) for v in values for n in ast.walk(v)]
+    found: list[NodeSite] = [(n, call.scope) for v in values for n in walk(v)]
     for value in values:
         if isinstance(value, ast.Name):
             for origin in program.origins(value, call.scope):
                 node, scope = getattr(origin, "node", None), getattr(origin, "scope", None)
                 if isinstance(node, ast.AST) and isinstance(scope, Scope):
-                    found += [(n, scope) for n in ast.walk(node)]
+                    found += [(n, scope) for n in walk(node)]
     return found
 
 

@@ -7,6 +7,7 @@ import re
 from typing import Literal, NamedTuple
 
 from torchrepro_lint.index import Binding, ModuleFacts, Scope, last_name
+from torchrepro_lint.index.parents import walk
 from torchrepro_lint.project.declarations import declarations, declared_options, gives_text, takes_integers
 
 SEED_NAME = re.compile(
@@ -83,7 +84,7 @@ def _default_of(value: ast.expr | None) -> ast.expr | None:
 def _off(field: Binding) -> Literal["None"] | None:
     """Which value of a field is no seed, by its annotation: `seed: int | None = 1`."""
     annotation = getattr(field.node, "annotation", None)
-    parts = list(ast.walk(annotation)) if isinstance(annotation, ast.AST) else []
+    parts = list(walk(annotation)) if isinstance(annotation, ast.AST) else []
     is_none = any(isinstance(part, ast.Constant) and part.value is None for part in parts)
     return "None" if is_none or "Optional" in map(last_name, parts) else None
 

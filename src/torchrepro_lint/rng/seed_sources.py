@@ -17,7 +17,7 @@ from torchrepro_lint.dataflow.enclosing import calls_in
 from torchrepro_lint.dataflow.evaluate import Values
 from torchrepro_lint.dataflow.grafts import written_entries
 from torchrepro_lint.index import Binding, FunctionNode, ModuleFacts, Scope, last_name
-from torchrepro_lint.index.parents import descendants
+from torchrepro_lint.index.parents import descendants, walk
 from torchrepro_lint.project.declarations import declarations, declared_options
 from torchrepro_lint.project.names import Variable
 from torchrepro_lint.rng.seed_options import (
@@ -218,7 +218,7 @@ def _is_mapping(origin: Origin, name: Name) -> TypeGuard[Display]:
 def _is_changed(name: str, key: str, facts: ModuleFacts) -> bool:
     """Whether a file may take an entry out of a dict, or put something else there."""
     called = (call.func for method in _CHANGING for call, _ in facts.calls.get(method, ()))
-    deleted = (t for n in ast.walk(facts.tree) if isinstance(n, ast.Delete) for t in n.targets)
+    deleted = (t for n in walk(facts.tree) if isinstance(n, ast.Delete) for t in n.targets)
     held = [f.value for f in (*called, *deleted) if isinstance(f, ast.Attribute | ast.Subscript)]
     return key in facts.subscript_sets or any(isinstance(h, ast.Name) and h.id == name for h in held)
 

@@ -21,6 +21,7 @@ from torchrepro_lint.dataflow.domain import Domain, Of, Written
 from torchrepro_lint.dataflow.filling import Role, filling, is_made_empty
 from torchrepro_lint.elements import Certainty
 from torchrepro_lint.index import Binding, Scope, last_name
+from torchrepro_lint.index.parents import walk
 from torchrepro_lint.project.declarations import constant
 
 HASH = "builtins.hash"
@@ -318,7 +319,7 @@ def _is_text_type(keyword: ast.keyword) -> bool:
     """`dtype=str`, `dtype=np.dtype(str)`, `dtype="U10"`."""
     if keyword.arg != "dtype":
         return False
-    names = {getattr(n, "id", getattr(n, "attr", "")) for n in ast.walk(keyword.value)}
+    names = {getattr(n, "id", getattr(n, "attr", "")) for n in walk(keyword.value)}
     literal = keyword.value.value if isinstance(keyword.value, ast.Constant) else ""
     return bool(names & {"str", "str_", "unicode_"}) or (isinstance(literal, str) and literal.lstrip("<>=")[:1] == "U")
 

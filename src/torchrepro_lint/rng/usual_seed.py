@@ -15,7 +15,7 @@ from typing import NamedTuple
 from torchrepro_lint import catalogue
 from torchrepro_lint.dataflow import Program, remembered
 from torchrepro_lint.index import ModuleFacts
-from torchrepro_lint.index.parents import descendants
+from torchrepro_lint.index.parents import descendants, walk
 from torchrepro_lint.project.contents import is_test
 from torchrepro_lint.project.declarations import declared_options, option_names
 from torchrepro_lint.rng.seed_options import SEED_NAME, is_seed
@@ -81,7 +81,7 @@ def is_configured(program: Program) -> bool:
     files = program.project.configurations.every_yaml()
     if files is None:
         return True
-    found = (node for facts in files for node in ast.walk(facts.tree))
+    found = (node for facts in files for node in walk(facts.tree))
     keys = (key for node in found if isinstance(node, ast.Dict) for key in node.keys)
     return any(isinstance(key, ast.Constant) and _is_named(key.value) for key in keys)
 
@@ -161,7 +161,7 @@ def _given(facts: ModuleFacts) -> Iterator[ast.expr | None]:
     for name in filter(_is_named, facts.attribute_sets):
         yield from (attribute.value for attribute in facts.attribute_sets[name])
     if _KEY.search(facts.source.whole):
-        for node in ast.walk(facts.tree):
+        for node in walk(facts.tree):
             if isinstance(node, ast.Dict):
                 pairs = zip(node.keys, node.values, strict=True)
                 yield from (v for k, v in pairs if isinstance(k, ast.Constant) and _is_named(k.value))

@@ -21,6 +21,7 @@ from torchrepro_lint.dataflow.enclosing import ancestors, calls_in, names_in
 from torchrepro_lint.dataflow.reaching_definitions import reads
 from torchrepro_lint.dataflow.references import imported_reads, reads_of_target
 from torchrepro_lint.index import ModuleFacts, Scope, last_name
+from torchrepro_lint.index.parents import walk
 from torchrepro_lint.project.declarations import attribute_of, flags_of
 from torchrepro_lint.rng.draws import Draw
 from torchrepro_lint.rng.seed_options import SEED_NAME
@@ -203,7 +204,7 @@ def _is_measured(outer: ast.AST | None, parts: ast.Call, facts: ModuleFacts) -> 
         case _:
             return False
     names = names_in(target)
-    read = (n for n in ast.walk(body or outer) if isinstance(n, ast.Name) and n.id in names)
+    read = (n for n in walk(body or outer) if isinstance(n, ast.Name) and n.id in names)
     return all(_has_size_read(n, facts) for n in read if isinstance(n.ctx, ast.Load))
 
 
@@ -249,8 +250,8 @@ def _loads_over(step: Link, program: Program) -> bool:
 @remembered
 def _made_apart(names: frozenset[str], function: Scope, program: Program) -> frozenset[str]:  # noqa: ARG001
     """What a function binds that nothing named so goes into, by its value or by a method: the other models."""
-    bound = {n.id for n in ast.walk(function.node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
-    moves = [move for node in ast.walk(function.node) if (move := _move(node)) is not None]
+    bound = {n.id for n in walk(function.node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
+    moves = [move for node in walk(function.node) if (move := _move(node)) is not None]
     held: set[str] = set()
     found = set(names)
     while held != found:
@@ -393,7 +394,7 @@ def _spells_a_name(draw: Draw) -> bool:
     joins = any(isinstance(n, ast.Call) and last_name(n.func) == "join" for n in ancestors(draw.node, draw.scope))
     joins = joins or (draw.kind == "order" and function.kind == "function" and bool(_calls("join", function)))
     spelt = function.node if function.kind == "function" else draw.scope.facts.statement(draw.node)
-    return joins and any(isinstance(n, ast.expr) and last_name(n) == "ascii_letters" for n in ast.walk(spelt))
+    return joins and any(isinstance(n, ast.expr) and last_name(n) == "ascii_letters" for n in walk(spelt))
 
 
 def _seed_with_default(draw: Draw) -> str:
@@ -432,7 +433,7 @@ def _is_in_address(draw: Draw, program: Program) -> bool:
 
 @remembered
 def _holds_address(text: ast.AST, program: Program) -> bool:  # noqa: ARG001
-    return any(isinstance(n, ast.Constant) and isinstance(n.value, str) and "://" in n.value for n in ast.walk(text))
+    return any(isinstance(n, ast.Constant) and isinstance(n.value, str) and "://" in n.value for n in walk(text))
 
 
 def _is_tried_out(draw: Draw, program: Program) -> bool:
@@ -456,7 +457,7 @@ def _made_to_try(trying: ast.Try, scope: Scope, program: Program) -> Sequence[as
         return None
     if not all(isinstance(s, _PLAIN) for s in trying.body):
         return None
-    names = {n.id for s in trying.body for n in ast.walk(s) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
+    names = {n.id for s in trying.body for n in walk(s) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
     used = [site.node for name in names for site in reads(name, scope)]
     return used if all(trying in scope.facts.ancestors(node) for node in used) else None
 

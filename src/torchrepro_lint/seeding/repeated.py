@@ -15,6 +15,7 @@ from torchrepro_lint.dataflow.binding import argument_for
 from torchrepro_lint.dataflow.conditions import conditions
 from torchrepro_lint.dataflow.enclosing import calls_in, loops_around
 from torchrepro_lint.index import Scope, last_name
+from torchrepro_lint.index.parents import walk
 from torchrepro_lint.loading.samplers import is_evaluation
 from torchrepro_lint.project import roles
 from torchrepro_lint.rng.updates import is_of_optim
@@ -107,7 +108,7 @@ def _header(loop: Loop, scope: Scope) -> str:
 
 
 def _unit(loop: Loop, scope: Scope) -> str:
-    inner = (n for statement in loop.body for n in ast.walk(statement) if isinstance(n, Loop))
+    inner = (n for statement in loop.body for n in walk(statement) if isinstance(n, Loop))
     is_of_passes = any(last_name(call.func) == "backward" for n in inner for call in calls_in(*n.body))
     return "epoch" if is_of_passes or "epoch" in _header(loop, scope).lower() else "step"
 
@@ -118,7 +119,7 @@ def _trains(loop: Loop, scope: Scope, program: Program) -> bool:
     calls = list(calls_in(*loop.body))
     if any(_makes_optimizer(c, scope, program) for c in calls):
         return False
-    own = {n.id for n in ast.walk(loop) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
+    own = {n.id for n in walk(loop) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
     if any(holder not in own for holder in _stepped(calls, scope, program)):
         return True
     header = _header(loop, scope)

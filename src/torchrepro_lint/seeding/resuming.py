@@ -16,7 +16,7 @@ from torchrepro_lint.dataflow import CallSite, NodeSite, Program, calls_like, re
 from torchrepro_lint.dataflow.abstract_values import Constant, Display, Origin, Result
 from torchrepro_lint.dataflow.enclosing import loops_around
 from torchrepro_lint.index import ModuleFacts, Scope, last_name
-from torchrepro_lint.index.parents import descendants
+from torchrepro_lint.index.parents import descendants, walk
 from torchrepro_lint.rng import FAMILIES
 from torchrepro_lint.rng.draws import PUT, TAKEN
 from torchrepro_lint.rng.updates import is_of_optim
@@ -70,10 +70,10 @@ def resuming(families: Sequence[str], seeding: Seeding, program: Program) -> Res
     return Resuming(min(saves, key=is_by_name), min(loads, key=is_by_name), left)
 
 
-def _in_loop_of(save: ast.Call, scope: Scope) -> Iterator[ast.AST]:
+def _in_loop_of(save: ast.Call, scope: Scope) -> Sequence[ast.AST]:
     """What runs in the loop that saves: a state that is put back there is one of this run, the best so far."""
     loop = next(loops_around(scope.facts, save), None)
-    return ast.walk(loop) if loop is not None else iter(())
+    return walk(loop) if loop is not None else ()
 
 
 def _not_kept(families: Sequence[str], files: Sequence[ModuleFacts], program: Program) -> tuple[str, ...]:
@@ -126,14 +126,14 @@ def _set_aside(function: ast.AST) -> Iterator[int]:
     """The lines of `state = np.random.get_state()` and `np.random.set_state(state)`, where nothing else reads it."""
     taken: dict[str, int] = {}
     reads: Counter[str] = Counter()
-    for node in ast.walk(function):
+    for node in walk(function):
         match node:
             case ast.Assign(targets=[ast.Name(id=name)], value=ast.Call(func=getter)):
                 if re.search(_RNG_STATE, f"{ast.unparse(getter)}("):
                     taken[name] = node.lineno
             case ast.Name(id=name, ctx=ast.Load()):
                 reads[name] += 1
-    for node in ast.walk(function):
+    for node in walk(function):
         match node:
             case ast.Call(func=setter, args=[ast.Name(id=name)]) if name in taken and reads[name] == 1:
                 if re.search(_RNG_STATE, f"{ast.unparse(setter)}("):
@@ -272,7 +272,7 @@ def _counted(function: Scope, program: Program) -> tuple[ast.Name, ...]:  # noqa
     `range(start, epochs)`."""
     begun: set[str] = set()
     assigned: list[tuple[str, ast.expr]] = []
-    for node in ast.walk(function.node):
+    for node in walk(function.node):
         match node:
             case ast.For(iter=ast.Call(func=ast.Name(id="range"), args=[ast.Name(id=name), _, *_])):
                 begun.add(name)
@@ -287,12 +287,12 @@ def _become_attributes(function: Scope, program: Program) -> frozenset[object]: 
     """The calls, and the names, of what becomes attributes: `for name, value in torch.load(path).items():
     self.__dict__[name] = value`."""
     loops = (n for n in descendants(function.node) if isinstance(n, ast.For) and _sets_attributes(n))
-    read = (n for loop in loops for n in ast.walk(loop.iter))
+    read = (n for loop in loops for n in walk(loop.iter))
     return frozenset(n.id if isinstance(n, ast.Name) else n for n in read if isinstance(n, ast.Name | ast.Call))
 
 
 def _sets_attributes(loop: ast.For) -> bool:
-    for node in ast.walk(loop):
+    for node in walk(loop):
         match node:
             case ast.Call(func=ast.Name(id="setattr")):
                 return True
@@ -303,7 +303,7 @@ def _sets_attributes(loop: ast.For) -> bool:
 
 def _counting(value: ast.expr) -> Iterator[ast.Name]:
     """The names in a value whose entry counts: `checkpoint["epoch"]`, `checkpoint.get("epoch", 0)`."""
-    for node in ast.walk(value):
+    for node in walk(value):
         match node:
             case (
                 ast.Subscript(value=ast.Name() as name, slice=ast.Constant(value=key))

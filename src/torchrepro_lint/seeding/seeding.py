@@ -14,6 +14,7 @@ from torchrepro_lint.dataflow import CallSite, Program
 from torchrepro_lint.dataflow.outcomes import Truth
 from torchrepro_lint.dataflow.reached import reached
 from torchrepro_lint.index import ModuleFacts, Scope
+from torchrepro_lint.index.parents import walk
 from torchrepro_lint.project.entries import Entry
 from torchrepro_lint.rng.draws import Draw, Seeder
 from torchrepro_lint.rng.environments import learns
@@ -261,7 +262,7 @@ class Seeding:
             (facts, call.func.id)
             for facts in self.visited
             if facts is not self.entry.facts and facts.guard is not None
-            for call in ast.walk(facts.guard)
+            for call in walk(facts.guard)
             if isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and re.search(_PROGRAM, call.func.id)
         }
         return any((function.facts, function.name) in started for function in self.entered)

@@ -15,6 +15,7 @@ from torchrepro_lint.dataflow import Program, remembered
 from torchrepro_lint.dataflow.abstract_values import Constant, Display, Origin, Result
 from torchrepro_lint.dataflow.enclosing import ONLY_BINDS, run_with
 from torchrepro_lint.index import FunctionNode, Scope
+from torchrepro_lint.index.parents import walk
 from torchrepro_lint.project.names import Variable
 from torchrepro_lint.rng.draws import draw_of
 from torchrepro_lint.seeding.discarded import is_besides
@@ -111,7 +112,7 @@ def _entered(statement: ast.stmt | None, scope: Scope, works: Collection[ast.AST
     function = _started(call, scope, program)
     if function is None or not isinstance(function.node, ast.FunctionDef):
         return None
-    if any(isinstance(n, ast.Yield | ast.YieldFrom) for n in ast.walk(function.node)):
+    if any(isinstance(n, ast.Yield | ast.YieldFrom) for n in walk(function.node)):
         return None
     if any(c in works or not _only_sets_up(c, scope, program, 0) for c in _calls(statement) if c is not call):
         return None

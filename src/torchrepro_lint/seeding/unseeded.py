@@ -9,6 +9,7 @@ from typing import NamedTuple
 from torchrepro_lint import catalogue
 from torchrepro_lint.dataflow import Program, Site
 from torchrepro_lint.index import Scope
+from torchrepro_lint.index.parents import walk
 from torchrepro_lint.rng import FAMILIES
 from torchrepro_lint.rng.draws import draw_of
 from torchrepro_lint.rng.entropy import Entropy
@@ -117,7 +118,7 @@ def _written(seeding: Seeding, program: Program) -> Iterator[Site]:
 
 def _is_drawn(value: ast.expr, scope: Scope, program: Program) -> bool:
     """Whether a value is made of numbers that are drawn; its shape, type and place are not."""
-    if any(isinstance(n, ast.Attribute) and n.attr in DESCRIBES for n in ast.walk(value)):
+    if any(isinstance(n, ast.Attribute) and n.attr in DESCRIBES for n in walk(value)):
         return False
     sources = Entropy(program).sources(value, scope)
     return any(draw_of(program, program.callee(s.node, s.scope), s.node, s.scope) is not None for s in sources)

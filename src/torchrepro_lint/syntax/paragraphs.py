@@ -10,6 +10,7 @@ from collections.abc import Sequence
 
 from torchrepro_lint.dataflow.enclosing import calls_in, names_in
 from torchrepro_lint.index import ModuleFacts, last_name
+from torchrepro_lint.index.parents import walk
 from torchrepro_lint.syntax.statements import begins_cell, is_docstring, top_line
 
 _SETTINGS = re.compile(r"pars|opt(?:ion)?s?$|arg(?:ument)?s?$|param(?:eter)?s?$|conf|setting|flags", re.IGNORECASE)
@@ -74,7 +75,7 @@ def divides_paragraph(facts: ModuleFacts, statement: ast.stmt) -> bool:
         case ast.Expr(value=ast.Call(func=ast.Name(id=name))):
             return name != "print" and _continues(facts, above, statement)
         case ast.If():
-            is_choice = any(isinstance(n, ast.Import | ast.ImportFrom) for n in ast.walk(above))
+            is_choice = any(isinstance(n, ast.Import | ast.ImportFrom) for n in walk(above))
             return _continues(facts, above, statement) and (is_choice or _goes_on(facts, body, statement))
         case ast.Assign() | ast.AnnAssign():
             return not _gives_settings(above) and _continues(facts, above, statement)
@@ -152,7 +153,7 @@ def _is_plain(statement: ast.stmt) -> bool:
         case ast.Assert():
             return True
         case ast.Expr(value=ast.Call(func=ast.Name(id="print"), args=[told])):
-            return not any(isinstance(n, ast.Name) for n in ast.walk(told))
+            return not any(isinstance(n, ast.Name) for n in walk(told))
     if isinstance(statement, ast.If):
         return all(isinstance(s, ast.ClassDef) or _is_plain(s) for s in (*statement.body, *statement.orelse))
     return isinstance(statement, ast.Assign | ast.AnnAssign) and not reads_options(statement)
