@@ -16,6 +16,7 @@ from torchrepro_lint.kernels.flags import Setting, assigned
 from torchrepro_lint.kernels.tuning import compile_modes, options, tuned_kernels, variables
 from torchrepro_lint.project.versions import may_be
 from torchrepro_lint.rng.predicates import is_unrequested
+from torchrepro_lint.seeding.training import is_trained
 from torchrepro_lint.syntax import quoted, replace
 
 _SAYS = re.compile(r"\b(?:compil|fast|perform|speed|tun(?:e|ing)\b)", re.IGNORECASE)
@@ -41,7 +42,7 @@ def _inductor(module: Module) -> Iterator[Draft]:
     facts = module.facts
 
     def is_for_use() -> bool:
-        return is_after_speed(facts, module.program)
+        return is_after_speed(facts, module.program) or not is_trained(facts, module.program)
 
     for setting, other in compile_modes(module):
         edits = (

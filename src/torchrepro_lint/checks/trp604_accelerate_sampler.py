@@ -18,7 +18,8 @@ CONFIGURATION = "accelerate.utils.DataLoaderConfiguration"
 
 
 def check(module: Module, program: Program) -> Iterator[Draft]:
-    """Report each `prepare` of a loader that shuffles, by an Accelerator without a seedable sampler."""
+    """Report a loader that shuffles where it is first prepared, by an Accelerator without a seedable sampler."""
+    told: set[ast.AST] = set()
     for node, scope in module.facts.calls.get("prepare", ()):
         if not isinstance(node.func, ast.Attribute):
             continue
@@ -28,7 +29,8 @@ def check(module: Module, program: Program) -> Iterator[Draft]:
             continue
         passed = [Site(a, scope) for a in node.args if not isinstance(a, ast.Starred)]
         loader = next((c for p in passed for c in _made(p, loaders(), program) if _shuffles(c)), None)
-        if loader is not None:
+        if loader is not None and loader.node not in told:
+            told.add(loader.node)
             accelerator = made[0]
             values = {"prepare": module.facts.text(node.func), "loader": loader.written}
             related = (

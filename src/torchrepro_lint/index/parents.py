@@ -15,8 +15,18 @@ from torchrepro_lint.index.compact import KINDS, WITHOUT_PLACE, by_kind
 _PLAIN = frozenset({"ctx", "op", "ops", "id", "attr", "arg", "kind", "type_comment", "module", "level", "asname",
                     "is_async", "simple", "rest", "type_ignores", "conversion", "kwd_attrs", "tag"})  # fmt: skip
 _HELD: set[object] = set(by_kind(dict.fromkeys(kind for kind in KINDS if kind._attributes or kind in WITHOUT_PLACE)))
-_HOLDING = by_kind(
-    {kind: tuple(name for name in kind._fields if name not in _PLAIN) for kind in KINDS} | {ast.Constant: ()}
+
+
+class _Holding(dict[type, tuple[str, ...]]):
+    """The fields of a kind of node that may hold others; of a class that is derived from one, those of its base."""
+
+    def __missing__(self, kind: type) -> tuple[str, ...]:
+        fields = self[kind] = self[kind.__mro__[1]]
+        return fields
+
+
+_HOLDING = _Holding(
+    by_kind({kind: tuple(name for name in kind._fields if name not in _PLAIN) for kind in KINDS} | {ast.Constant: ()})
 )
 _STATEMENTS: set[object] = set(by_kind(dict.fromkeys(kind for kind in KINDS if issubclass(kind, ast.stmt))))
 _NONE: tuple[list[int], list[ast.stmt]] = [], []

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from itertools import islice
-from typing import Literal, NamedTuple, TypeAlias
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 from torchrepro_lint import catalogue
-from torchrepro_lint.dataflow import Program
+from torchrepro_lint.dataflow import Program, start_of
 from torchrepro_lint.dataflow.edges import Edges
-from torchrepro_lint.dataflow.use import STOP, Sink, Steps, Use
+from torchrepro_lint.dataflow.enclosing import loops_around, names_in
+from torchrepro_lint.dataflow.use import STOP, Sink, Step, Steps, Use
 from torchrepro_lint.index import ModuleFacts, Scope, last_name
 
 # What shows the order of the items: a list or iterator, a dict whose keys are in that order, or a text.
@@ -62,9 +63,24 @@ def stored(target: ast.expr, node: ast.AST, use: Use[Shown], edges: Edges) -> St
         return STOP if is_alone else decided(use, node, "decides which item gets which name")
     if isinstance(target, ast.Subscript) and use.state == "mapping":
         return STOP  # `results[key][i] = x`: each round may have a dict of its own
-    steps = list(islice(edges.into(target, node, use), MAX_READS + 1))
+    steps = list(read_again(target, node, islice(edges.into(target, node, use), MAX_READS + 1)))
     is_sorted = any(is_sorted_at(step.node, step.scope) for step in steps if isinstance(step, Use))
     return STOP if len(steps) > MAX_READS or is_sorted else steps
+
+
+def read_again(target: ast.expr, node: ast.AST, steps: Iterable[Step]) -> Iterator[Step]:
+    """The steps without the reads that stand above in the same loop, of what each round puts at a place of its own:
+    `for i in range(9): use(x[i]); x[i] = y` reads there what nobody has put yet."""
+    place = target.slice.id if isinstance(target, ast.Subscript) and isinstance(target.slice, ast.Name) else None
+    for step in steps:
+        if place is None or not (isinstance(step, Use) and _is_of_another_round(step, place, node)):
+            yield step
+
+
+def _is_of_another_round(read: Use[Any], place: str, node: ast.AST) -> bool:
+    loops = (loop for loop in loops_around(read.scope.facts, node) if isinstance(loop, ast.For | ast.AsyncFor))
+    loop = next((loop for loop in loops if place in names_in(loop.target)), None)
+    return loop is not None and start_of(loop) < start_of(read.node) < start_of(node)
 
 
 def saves(call: ast.Call, scope: Scope, program: Program) -> bool:
@@ -122,6 +138,8 @@ def is_shared(node: ast.AST, facts: ModuleFacts, names: int = 0) -> bool:
             case ast.Call(func=ast.Attribute(attr="dirname") | ast.Name(id="dirname" | "bool")):
                 return True
             case ast.Call():
+                node = parent
+            case ast.Subscript(slice=key) if key is node:  # `rows[name].shape`
                 node = parent
             case ast.Assign(targets=[ast.Name(id=name)]) | ast.withitem(optional_vars=ast.Name(id=name)) if (
                 names < MAX_NAMES

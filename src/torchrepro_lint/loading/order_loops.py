@@ -24,6 +24,7 @@ from torchrepro_lint.rng.seeded_before import may_seed
 _DATA = ("data", "sample", "image", "label", "class", "split", "corpus")
 _DRAWN = {"sample": "number", "order": "draw"}  # by the kind of the draw
 _Held: TypeAlias = Literal["numbering", "numbers"]
+_ARRAYS = frozenset({"zeros", "ones", "empty", "full", "zeros_like", "ones_like", "empty_like", "full_like"})
 _PACKS = frozenset({"builtins.chr", "builtins.str", "builtins.list", "builtins.tuple"})
 
 
@@ -127,9 +128,29 @@ def _filled(effect: Effect, target: ast.expr, facts: ModuleFacts, edges: Edges) 
     shown: Shown = "mapping" if effect.kind == "mapping" else "text" if _is_text(target, facts) else "sequence"
     path = (ANY,) if effect.kind == "lists" else ()
     scope, statement = facts.scope_of(effect.node), facts.statement(effect.node)
+    if shown == "mapping" and _has_places(target, scope):
+        return STOP
     bound = scope.bindings_of(target) if isinstance(target, ast.Name) and shown == "sequence" else ()
     names = (target, *(name for binding in bound for name in other_names(binding)))
     return (step for name in names for step in stored(name, statement, Use(name, scope, shown, path), edges))
+
+
+def _has_places(target: ast.expr, scope: Scope) -> bool:
+    """Whether what is assigned to by keys begins as a list or an array, where each item has its place, whichever comes
+    first: `results = [None] * count`."""
+    values = [b.value for b in scope.bindings_of(target)] if isinstance(target, ast.Name) else []
+    return bool(values) and all(isinstance(v, ast.expr) and _is_of_places(v) for v in values)
+
+
+def _is_of_places(value: ast.expr) -> bool:
+    match value:
+        case ast.List() | ast.ListComp():
+            return True
+        case ast.BinOp(op=ast.Mult(), left=left, right=right):
+            return isinstance(left, ast.List) or isinstance(right, ast.List)
+        case ast.Call(func=ast.Attribute(attr=name)):
+            return name in _ARRAYS
+    return False
 
 
 def _is_text(target: ast.expr, facts: ModuleFacts) -> bool:

@@ -16,6 +16,7 @@ from torchrepro_lint.dataflow.follow import Follow, Policy
 from torchrepro_lint.dataflow.use import ANY, STOP, Sink, Steps, Use
 from torchrepro_lint.index import Scope, last_name
 from torchrepro_lint.index.parents import Parents
+from torchrepro_lint.loading.decisions import read_again
 from torchrepro_lint.rng.texts import Evidence, Texts
 
 _Way: TypeAlias = Literal["whole", "filled", "told"]
@@ -187,6 +188,8 @@ def _as_set(use: Use[_Way], edges: Edges) -> Steps | None:
     """Where the set, or one made from it, goes on as a set; None where it does not."""
     parent = use.parent
     match parent:
+        case ast.Assign(targets=[ast.Subscript() as target]):
+            return read_again(target, parent, edges.of(use))
         case ast.Assign() | ast.AnnAssign() | ast.NamedExpr() | ast.Return() | ast.IfExp():
             return edges.of(use)
         case ast.AugAssign(target=target):

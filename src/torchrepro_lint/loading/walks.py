@@ -42,7 +42,7 @@ def walk_order(walk: ast.Call, scope: Scope, program: Program) -> WalkOrder | No
             return _looped(walk, parent, scope, is_sorted, program)
         case ast.comprehension():
             target, owner = parent.target, facts.parents[parent]
-            inner = scope.children[owner]
+            inner = scope if scope.node is owner else scope.children[owner]  # the first `for` lies outside
             names = _names(target)
             found = _decided([s for n in names for s in reads(n, inner)], program)
             visit = None if is_sorted else decided_by(node, scope, program)

@@ -118,13 +118,24 @@ def is_run_to_evaluate(facts: ModuleFacts, program: Program) -> bool:
 def only_evaluates(facts: ModuleFacts, program: Program) -> bool:
     """Whether programs run the code of a file to use a model, and none of them trains: the file itself, or those that
     import it."""
-    own = facts.source.path
     if is_test(facts) or is_named_otherwise(facts, program):
         return True
-    loaded = program.loaded((own, *sorted(program.project.users([own]))))
-    starts = [f for f in loaded if entries(f, program.project)]
-    found = [(uses_model(f, program), trains_nothing(f, program)) for f in starts[:MAX_PROGRAMS]]
+    found = [(uses_model(f, program), trains_nothing(f, program)) for f in _started_with(facts, program)]
     return any(uses for uses, _ in found) and all(trains_not for _, trains_not in found)
+
+
+@remembered
+def is_trained(facts: ModuleFacts, program: Program) -> bool:
+    """Whether a program in sight trains, of those that run the code of a file: the file itself, or those that import
+    it."""
+    return any(not trains_nothing(start, program) for start in _started_with(facts, program))
+
+
+def _started_with(facts: ModuleFacts, program: Program) -> list[ModuleFacts]:
+    """The file and those that import it, where they start programs: the first few."""
+    own = facts.source.path
+    loaded = program.loaded((own, *sorted(program.project.users([own]))))
+    return [f for f in loaded if entries(f, program.project)][:MAX_PROGRAMS]
 
 
 @remembered
