@@ -19,7 +19,7 @@ from torchrepro_lint.checks.draft import made
 from torchrepro_lint.checks.listed import listed
 from torchrepro_lint.index import ModuleFacts
 from torchrepro_lint.model import Certainty, Edit, Finding, Fix, Level, Location, Position, Range, Related, Safety
-from torchrepro_lint.project.contents import is_test
+from torchrepro_lint.project.contents import is_a_copy, is_test
 from torchrepro_lint.source import SourceFile
 from torchrepro_lint.suppression import Unused, removal
 
@@ -184,5 +184,6 @@ def _fix(card: Card, draft: Draft, facts: ModuleFacts, *, with_edits: bool) -> F
     if not draft.edits:
         return None
     edits = made(draft.edits) if with_edits or isinstance(draft.edits, tuple) else ()
-    safety = Safety.UNSAFE if draft.unsafe or card.fix == "unsafe" else Safety.SAFE
+    is_unsafe = draft.unsafe or card.fix == "unsafe" or is_a_copy(facts)
+    safety = Safety.UNSAFE if is_unsafe else Safety.SAFE
     return Fix(safety, fill(draft.fix_title or card.fix_title, draft.values), edits, facts.source.rel)

@@ -107,13 +107,15 @@ def _seeded(call: Call, seed: object, certainty: Certainty, program: Program) ->
 
 
 def _number(call: Call, program: Program) -> int:
-    """How many generators of this kind the file makes before: from one seed all would give the same numbers."""
+    """How many generators of this kind the file makes before, of those that a fix seeds: from one seed all would give
+    the same numbers."""
     return bisect_left(_places(call.facts, call.name, program), (call.node.lineno, call.node.col_offset))
 
 
 @remembered
 def _places(facts: ModuleFacts, name: str, program: Program) -> list[tuple[int, int]]:
-    return [(c.node.lineno, c.node.col_offset) for c in Module(facts, program).calls({name})]
+    calls = (c for c in Module(facts, program).calls({name}) if not runs_often(program, c.node, c.scope))
+    return [(call.node.lineno, call.node.col_offset) for call in calls]
 
 
 def _draws_alike(call: Call, program: Program) -> bool:

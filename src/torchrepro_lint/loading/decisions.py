@@ -91,7 +91,7 @@ def saves(call: ast.Call, scope: Scope, program: Program) -> bool:
 
 def is_sorted_at(node: ast.expr, scope: Scope) -> bool:
     """Whether the order of what `node` reads is fixed from there on: `x.sort()`, `x[:] = sorted(x)`, `x = sorted(x)`,
-    `x = dict(sorted(x.items()))`, or `x[key] = x[key].sort_values("name")`."""
+    `x = sorted(i for i in x if i)`, `x = dict(sorted(x.items()))`, or `x[key] = x[key].sort_values("name")`."""
     parents = scope.facts.parents
     holder = parents[node]
     if isinstance(holder, ast.Subscript) and holder.value is node and isinstance(parents[holder], ast.Attribute):
@@ -109,7 +109,23 @@ def is_sorted_at(node: ast.expr, scope: Scope) -> bool:
     if isinstance(holder, ast.Subscript) and isinstance(holder.slice, ast.Slice) and isinstance(holder.ctx, ast.Store):
         value = getattr(parents[holder], "value", None)
         return isinstance(value, ast.Call) and sorts(value)
+    made = _chosen_from(node, scope)
+    holder = parents[made] if made is not node else holder
     return isinstance(holder, ast.Call) and sorts(holder) and _is_stored_as(node, holder, scope)
+
+
+def _chosen_from(node: ast.expr, scope: Scope) -> ast.expr:
+    """The list or set of items of `node` that are made at once: `[i for i in x if i]`, `set(x)`."""
+    parents = scope.facts.parents
+    match parents[node]:
+        case ast.comprehension() as loop if loop.iter is node:
+            made = parents[loop]
+            return (
+                _chosen_from(made, scope) if isinstance(made, ast.ListComp | ast.SetComp | ast.GeneratorExp) else node
+            )
+        case ast.Call(func=ast.Name(id="list" | "set" | "tuple" | "filter")) as made:
+            return _chosen_from(made, scope)
+    return node
 
 
 def _is_stored_as(node: ast.expr, made: ast.expr, scope: Scope) -> bool:

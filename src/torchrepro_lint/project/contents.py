@@ -17,6 +17,7 @@ from torchrepro_lint.index import ITEM, ModuleFacts, Scope
 from torchrepro_lint.index.parents import walk
 
 _TESTING = ("unittest", "pytest")
+_COPIES = frozenset({"third_party", "third-party", "thirdparty", "3rdparty", "vendor", "vendored", "_vendor"})
 _TEST_FOLDERS = frozenset({"test", "tests", "testing", "unittest", "unittests", "unit_test", "unit_tests"})
 _HARMLESS = (ast.Import, ast.ImportFrom, ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Pass)
 _CONFIGURES = ("seed", "cudnn", "determinis", "add_argument")
@@ -130,6 +131,11 @@ def _is_evaluation(facts: ModuleFacts) -> bool:
 def lies_with_tests(facts: ModuleFacts) -> bool:
     """Whether a file lies where tests of the code often do, or programs that evaluate a model."""
     return not _TEST_FOLDERS.isdisjoint(facts.source.rel.split("/")[:-1])
+
+
+def is_a_copy(facts: ModuleFacts) -> bool:
+    """Whether a file lies where copies of other projects do, which the next copy writes over: `third_party/`."""
+    return not _COPIES.isdisjoint(facts.source.rel.lower().split("/")[:-1])
 
 
 def _runs_something(node: ast.stmt) -> bool:
