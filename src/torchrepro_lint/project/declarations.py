@@ -7,13 +7,16 @@ Options come from argparse and click declarations, settings from dataclass field
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Mapping, Sequence
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from typing import NamedTuple
 
-from torchrepro_lint.index import AttributeSet, ModuleFacts, Scope, SubscriptSet
+from torchrepro_lint.index import AttributeSet, ModuleFacts, Scope, SubscriptSet, last_name
 from torchrepro_lint.index.parents import walk
 from torchrepro_lint.project.unknown import UNKNOWN, Opaque
+
+_OF_OPTIONS = re.compile(r"namespace|pars|option|opts|arg|conf|cfg|tap$|setting|param", re.IGNORECASE)
 
 
 class Default(NamedTuple):
@@ -215,8 +218,41 @@ def _is_of_torch(item: AttributeSet) -> bool:
 
 
 def _is_chosen(name: str, facts: ModuleFacts) -> bool:
-    sets = (*facts.attribute_sets.get(name, ()), *facts.subscript_sets.get(name, ()))
-    return any(s.value is not None and (constant(s.value) is UNKNOWN or _is_in_place_of_none(s, facts)) for s in sets)
+    attributes = (s for s in facts.attribute_sets.get(name, ()) if not _is_of_self(s))
+    items = (s for s in facts.subscript_sets.get(name, ()) if not _is_of_own_dict(s))
+    sets: Iterable[AttributeSet | SubscriptSet] = (*attributes, *items)
+    return any(
+        s.value is not None
+        and (constant(s.value) is UNKNOWN or _is_in_place_of_none(s, facts))
+        and not _is_option_itself(s.value, name)
+        for s in sets
+    )
+
+
+def _is_of_self(item: AttributeSet) -> bool:
+    """Whether an object of the project sets its own attribute, `self.seed = seed`, and is no collection of options."""
+    owner = item.scope.method_class
+    if owner is None or not item.scope.is_self(item.target.value):
+        return False
+    names = (owner.own_name, *(last_name(base) for base in getattr(owner.node, "bases", ())))
+    return not any(map(_OF_OPTIONS.search, names))
+
+
+def _is_of_own_dict(item: SubscriptSet) -> bool:
+    """Whether it sets an entry of a dict that is begun in the same function, which holds no options: `prompt = {}`."""
+    table = item.target.value
+    bindings = item.scope.bindings_of(table) if isinstance(table, ast.Name) else ()
+    return bool(bindings) and all(isinstance(b.value, ast.Dict) and not b.value.keys for b in bindings)
+
+
+def _is_option_itself(value: ast.expr, name: str) -> bool:
+    """`args.seed`, `int(args.seed)`"""
+    match value:
+        case ast.Call(func=ast.Name(id="int" | "float" | "str"), args=[inner]):
+            return _is_option_itself(inner, name)
+        case ast.Attribute(attr=attr):
+            return attr == name
+    return False
 
 
 def _is_in_place_of_none(item: AttributeSet | SubscriptSet, facts: ModuleFacts) -> bool:
