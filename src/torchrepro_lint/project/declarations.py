@@ -224,7 +224,7 @@ def _is_chosen(name: str, facts: ModuleFacts) -> bool:
     return any(
         s.value is not None
         and (constant(s.value) is UNKNOWN or _is_in_place_of_none(s, facts))
-        and not _is_option_itself(s.value, name)
+        and not _is_same_everywhere(s, name)
         for s in sets
     )
 
@@ -245,14 +245,13 @@ def _is_of_own_dict(item: SubscriptSet) -> bool:
     return bool(bindings) and all(isinstance(b.value, ast.Dict) and not b.value.keys for b in bindings)
 
 
-def _is_option_itself(value: ast.expr, name: str) -> bool:
-    """`args.seed`, `int(args.seed)`"""
-    match value:
-        case ast.Call(func=ast.Name(id="int" | "float" | "str"), args=[inner]):
-            return _is_option_itself(inner, name)
-        case ast.Attribute(attr=attr):
-            return attr == name
-    return False
+def _is_same_everywhere(item: AttributeSet | SubscriptSet, name: str) -> bool:
+    """Whether it hands on the option of the same name, under no condition: `config["seed"] = int(args.seed)`."""
+    value = item.value
+    if isinstance(value, ast.Call) and last_name(value.func) in ("int", "float", "str") and len(value.args) == 1:
+        value = value.args[0]
+    is_option = isinstance(value, ast.Attribute) and value.attr == name
+    return is_option and not any(isinstance(n, ast.If | ast.Try) for n in item.scope.facts.ancestors(item.statement))
 
 
 def _is_in_place_of_none(item: AttributeSet | SubscriptSet, facts: ModuleFacts) -> bool:
