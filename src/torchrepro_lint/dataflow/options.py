@@ -24,6 +24,7 @@ from torchrepro_lint.index import Binding, ModuleFacts, Scope, last_name
 from torchrepro_lint.project.declarations import Declared, Default, constant, declared_in, declared_options
 from torchrepro_lint.project.unknown import UNKNOWN, Opaque
 
+_ENVIRONMENT = frozenset({"os.environ.get", "os.getenv"})
 MAX_ARMS = 4  # assignments to one name
 OBJECT = object()
 """Stands for a container or an object, which is not None."""
@@ -88,6 +89,8 @@ class Options:
         match expr:
             case ast.Attribute(attr=name) | ast.Subscript(slice=ast.Constant(value=name)):
                 return self._configured(str(name), scope)
+            case ast.Call():
+                return self._of_environment(expr, scope)
             case ast.Name():
                 found = self._assigned(expr, scope, frame, depth) or self._named(expr, scope)
                 return found or self._left(expr, scope, depth) or self._chosen_among(expr, scope, frame, depth)
@@ -114,6 +117,18 @@ class Options:
         if all(_is_made(o) for o in found):
             return [Default(OBJECT, settable=False)]
         return self._in_files(expr, scope)
+
+    def _of_environment(self, call: ast.Call, scope: Scope) -> list[Default] | None:
+        """A seed that the environment may hold, `os.environ.get("SEED")`: what it is where nobody sets the variable."""
+        inner = call.args[0] if len(call.args) == 1 else None
+        if isinstance(call.func, ast.Name) and call.func.id == "int" and isinstance(inner, ast.Call):
+            return self._of_environment(inner, scope)
+        match call.args:
+            case [ast.Constant(value=str(name)), *rest] if len(rest) <= 1 and _is_for_seed(name):
+                asked = self._program.qualified(call.func, scope)
+                value = constant(rest[0]) if rest else None
+                return [Default(value, settable=True)] if asked in _ENVIRONMENT and value is not UNKNOWN else None
+        return None
 
     def _of_arms(self, choice: ast.IfExp, scope: Scope, frame: Frame | None, depth: int) -> list[Default] | None:
         truth = self.truth(choice.test, scope, frame, depth + 1)
@@ -230,9 +245,9 @@ class Options:
         return self._bound(bindings[0], owner, frame, depth + 1) if owner is not None and is_told else None
 
     def _chosen_among(self, expr: ast.Name, scope: Scope, frame: Frame | None, depth: int) -> list[Default] | None:
-        """A name that statements of its function assign, some of them in arms of tests: `sampler = None` in one."""
+        """A name that statements of its function or module assign, some of them in arms of tests: `sampler = None`."""
         owner = scope.binding_scope(expr.id)
-        if owner is None or owner is not scope.function or owner.kind != "function":
+        if owner is None or owner is not scope.function or owner.kind not in ("function", "module"):
             return None
         bindings = owner.bindings[expr.id]
         if not 1 < len(bindings) <= MAX_ARMS or any(b.kind != "assign" or b.path for b in bindings):
@@ -317,6 +332,9 @@ class Options:
     def _compared(
         self, left: ast.expr, op: ast.cmpop, right: ast.expr, scope: Scope, frame: Frame | None, depth: int
     ) -> Truth:
+        if isinstance(op, ast.In | ast.NotIn) and self._program.qualified(right, scope) == "os.environ":
+            is_for_seed = isinstance(left, ast.Constant) and _is_for_seed(str(left.value))
+            return (Truth.RARELY if isinstance(op, ast.In) else Truth.USUALLY) if is_for_seed else Truth.UNKNOWN
         other, compare = constant(right), COMPARE.get(type(op))
         if other is UNKNOWN or compare is None:
             return Truth.UNKNOWN
@@ -376,6 +394,12 @@ def _is_field(expr: ast.expr, scope: Scope) -> bool:
     owner = scope.method_class if isinstance(expr, ast.Attribute) and scope.is_self(expr.value) else None
     bindings = owner.bindings.get(expr.attr, ()) if owner is not None and isinstance(expr, ast.Attribute) else ()
     return any(isinstance(b.node, ast.AnnAssign) for b in bindings)
+
+
+def _is_for_seed(variable: str) -> bool:
+    """Whether a variable of the environment has a seed that a person sets: Python's and Lightning's are for processes
+    that these start."""
+    return "SEED" in variable.upper() and not variable.startswith(("PYTHON", "PL_"))
 
 
 def _is_for_checkers(test: ast.expr) -> bool:
