@@ -14,6 +14,8 @@ from torchrepro_lint.index import ModuleFacts, Scope
 from torchrepro_lint.kernels.flags import Setting
 from torchrepro_lint.model import Edit, Position, Range
 from torchrepro_lint.project.versions import allowed_in
+from torchrepro_lint.seeding.noise import learns_noise
+from torchrepro_lint.seeding.seedings import seedings
 from torchrepro_lint.seeding.training import only_evaluates
 from torchrepro_lint.syntax import Import, import_name, insert_after, insert_before, quoted, replace, top_line
 
@@ -115,9 +117,11 @@ def _is_explained_below(facts: ModuleFacts, statement: ast.stmt) -> bool:
 
 
 def is_after_speed(facts: ModuleFacts, program: Program) -> bool:
-    """Whether a program only uses a model, or times what it does: `cuda.Event(enable_timing=True)`, `def latency()`."""
+    """Whether a program only uses a model, has nothing to learn, or times what it does, as by
+    `cuda.Event(enable_timing=True)` or in a `def latency()`."""
     is_timed = facts.source.matches(r"\benable_timing\s*=\s*True\b|\bdef \w*latency\w*\(")
-    return is_timed or only_evaluates(facts, program)
+    is_in_vain = any(learns_noise(seeding, program) for seeding in seedings(facts, program))
+    return is_timed or is_in_vain or only_evaluates(facts, program)
 
 
 def is_announced(setting: Setting, program: Program, said: re.Pattern[str] = _SAYS) -> bool:

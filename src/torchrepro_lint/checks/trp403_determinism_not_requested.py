@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from torchrepro_lint.checks.draft import Draft, Place
+from torchrepro_lint.checks.draft import Draft, Fix, Place
 from torchrepro_lint.dataflow import Module, NodeSite, Program, remembered
 from torchrepro_lint.index import ModuleFacts, last_name
 from torchrepro_lint.seeding.seedings import seedings
@@ -74,7 +74,8 @@ def _draft(module: Module, program: Program, seeding: Seeding, seed: Seeder, ker
     from torchrepro_lint.kernels.convolutions import is_attention
 
     asked_for = determinism_asked_for if is_attention(kernel) else convolutions_settled
-    fix = asked_for(seed.node, seed.scope, program)
+    is_set = any("deterministic" in facts.attribute_sets for facts in seeding.visited)  # off, there
+    fix = asked_for(seed.node, seed.scope, program) if not is_set else Fix()
     seeded = seed.scope.facts
     here = seeded is module.facts
     elsewhere = () if here else (Place(seeded, seed.node, "torch is seeded here"),)
