@@ -72,6 +72,7 @@ def _kernel_on_gpu(seeding: Seeding, program: Program) -> NodeSite | None:
 def _draft(module: Module, program: Program, seeding: Seeding, seed: Seeder, kernel: NodeSite) -> Draft:
     from torchrepro_lint.checks.switch_edit import convolutions_settled, determinism_asked_for  # few get this far
     from torchrepro_lint.kernels.convolutions import is_attention
+    from torchrepro_lint.seeding.training import is_for_training
 
     asked_for = determinism_asked_for if is_attention(kernel) else convolutions_settled
     is_set = any("deterministic" in facts.attribute_sets for facts in seeding.visited)  # off, there
@@ -84,7 +85,7 @@ def _draft(module: Module, program: Program, seeding: Seeding, seed: Seeder, ker
         {"seed": seeded.text(seed.node)},
         related=(*elsewhere, Place(kernel[1].facts, kernel[0], "its kernels are chosen here")),
         edits=fix.edits,
-        unsafe=fix.unsafe,
+        unsafe=fix.unsafe or not is_for_training(seeding, program),
     )
 
 
