@@ -142,7 +142,9 @@ def _is_chosen(met: SeedMet, program: Program) -> bool:
     seed = met.seeder.seed if met.seeder is not None else None
     if seed is None or met.scope.function.own_name == "__getitem__":
         return False
-    return not any(isinstance(o, Constant) for o in program.origins(seed, met.scope))
+    handed = [(a, link.scope) for link in met.chain[-1:] for a in getattr(link.node, "args", ())]
+    given = [(seed, met.scope), *handed]  # of a function that many call, the one call that leads here
+    return not any(isinstance(o, Constant) for a, scope in given for o in program.origins(a, scope))
 
 
 def _begins_runs(function: Scope, program: Program) -> bool:

@@ -99,8 +99,8 @@ def _is_shared_out(decision: Decision, facts: ModuleFacts) -> bool:
     if "imap_unordered" in facts.calls:
         return True
     starting = [call for name in _STARTS for call, _ in decision.facts.calls.get(name, ())]
-    if decision.why == PARTS and "torch" not in decision.facts.packages:
-        return bool(starting)
+    if decision.why == PARTS and isinstance(decision.facts.parents[decision.node], ast.Yield):
+        return bool(starting) and "torch" not in decision.facts.packages
     return any(call in starting for call in decision.facts.ancestors(decision.node))
 
 
