@@ -221,6 +221,11 @@ def is_for_something_else(met: SeedMet, program: Program) -> bool:
 
 
 def _is_seeded_further_on(seeding: Seeding, process: Scope | None, families: Collection[str]) -> bool:
-    """Whether the process seeds one of the generators somewhere itself: why that does not suffice is for its author."""
-    seeders = (met.seeder for met in seeding.met if met.process is process and met.seeder is not None)
-    return any(not set(seeder.families).isdisjoint(families) for seeder in seeders)
+    """Whether the process seeds one of the generators somewhere itself, or others only with some seeds, as by `if
+    args.seed > 0:`: why that does not suffice, and whether it should seed all of them there, is for its author."""
+    for met in seeding.met:
+        if met.process is process and met.seeder is not None:
+            tests = (c.test for c in conditions(met.node, met.scope))
+            if not set(met.seeder.families).isdisjoint(families) or any(map(about_seed, tests)):
+                return True
+    return False

@@ -34,6 +34,7 @@ from torchrepro_lint.rng.ranks import has_ranks
 from torchrepro_lint.rng.reseeds import is_helper
 from torchrepro_lint.rng.seed_options import SEED_NAME
 from torchrepro_lint.rng.usual_seed import usual_seed
+from torchrepro_lint.seeding.training import only_evaluates
 from torchrepro_lint.syntax import Import, import_name, replace
 
 _MEANT = re.compile(
@@ -232,11 +233,21 @@ def _without_seed(module: Module, program: Program) -> Iterator[Draft]:
         in_worker = is_worker_init(call.scope, program)
         unsafe = not (in_worker or runs_once(program, call.node, call.scope))
         unsafe = unsafe or _undoes(call.node, call.scope, program)
+        unsafe = unsafe or (in_worker and (_never_runs(call.scope) or only_evaluates(call.facts, program)))
         often = not in_worker and runs_often(program, call.node, call.scope)
         edits = (*edits, *imports) if edits and not often else ()
         draft = Draft(call.node, {"call": call.written}, "none", edits=edits, unsafe=unsafe)
         given = seed if isinstance(seed, Site) else None
         yield placed(draft, given, program, str(program.project.seed), is_none)
+
+
+def _never_runs(scope: Scope) -> bool:
+    """Whether a lambda is for the workers of a loader that has none."""
+    facts = scope.facts
+    keyword = facts.parents.get(scope.node) if scope.kind == "lambda" else None
+    loader = facts.parents.get(keyword) if keyword is not None else None
+    workers = keyword_value(loader, "num_workers") if isinstance(loader, ast.Call) else None
+    return isinstance(workers, ast.Constant) and workers.value == 0
 
 
 def _drawn_by_default(module: Module, program: Program) -> Iterator[Draft]:

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from torchrepro_lint.checks.draft import Draft, Place
+from torchrepro_lint.checks.draft import Draft, Fix, Place
 from torchrepro_lint.dataflow import Module, NodeSite, Program, remembered
 from torchrepro_lint.index import ModuleFacts, last_name
 from torchrepro_lint.seeding.seedings import seedings
@@ -72,9 +72,11 @@ def _kernel_on_gpu(seeding: Seeding, program: Program) -> NodeSite | None:
 def _draft(module: Module, program: Program, seeding: Seeding, seed: Seeder, kernel: NodeSite) -> Draft:
     from torchrepro_lint.checks.switch_edit import convolutions_settled, determinism_asked_for  # few get this far
     from torchrepro_lint.kernels.convolutions import is_attention
+    from torchrepro_lint.seeding.training import is_for_training
 
     asked_for = determinism_asked_for if is_attention(kernel) else convolutions_settled
-    fix = asked_for(seed.node, seed.scope, program)
+    is_set = any("deterministic" in facts.attribute_sets for facts in seeding.visited)  # off, there
+    fix = asked_for(seed.node, seed.scope, program) if not is_set else Fix()
     seeded = seed.scope.facts
     here = seeded is module.facts
     elsewhere = () if here else (Place(seeded, seed.node, "torch is seeded here"),)
@@ -83,7 +85,7 @@ def _draft(module: Module, program: Program, seeding: Seeding, seed: Seeder, ker
         {"seed": seeded.text(seed.node)},
         related=(*elsewhere, Place(kernel[1].facts, kernel[0], "its kernels are chosen here")),
         edits=fix.edits,
-        unsafe=fix.unsafe,
+        unsafe=fix.unsafe or not is_for_training(seeding, program),
     )
 
 

@@ -12,6 +12,7 @@ from torchrepro_lint.index import ModuleFacts, Scope
 from torchrepro_lint.project import roles
 from torchrepro_lint.project.contents import is_test
 from torchrepro_lint.project.entries import STARTS, entries, is_tried_out
+from torchrepro_lint.seeding.noise import learns_noise
 from torchrepro_lint.seeding.seeding import TRAINS, Seeding
 from torchrepro_lint.seeding.seedings import seedings
 from torchrepro_lint.seeding.unfollowed import may_train, may_use_tensors, names_code, uses_tensors
@@ -30,6 +31,7 @@ def is_for_training(seeding: Seeding, program: Program) -> bool:
     if (
         seeding.measures_time
         or _computes_nothing(seeding)
+        or learns_noise(seeding, program)
         or _is_tried_once(seeding, program)
         or is_named_otherwise(seeding.entry.facts, program)
     ):
@@ -64,8 +66,10 @@ def _is_tried_once(seeding: Seeding, program: Program) -> bool:
     is_named = roles.is_no_training(facts.source.rel)
     if is_in_sight and is_named:
         return True
+    if _tries_layers(seeding):
+        return True
     if not trains:
-        return seeding.is_made_up or seeding.is_shown or _tries_layers(seeding) or is_named
+        return seeding.is_made_up or seeding.is_shown or is_named
     is_made_up = seeding.is_made_up or seeding.is_made_up_by("numpy")
     return is_made_up and seeding.entry.is_guarded and _defines_layers(facts)
 

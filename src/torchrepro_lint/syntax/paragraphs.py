@@ -13,6 +13,7 @@ from torchrepro_lint.index import ModuleFacts, last_name
 from torchrepro_lint.syntax.statements import begins_cell, is_docstring, top_line
 
 _SETTINGS = re.compile(r"pars|opt(?:ion)?s?$|arg(?:ument)?s?$|param(?:eter)?s?$|conf|setting|flags", re.IGNORECASE)
+_BEGINS = re.compile(r"\W*(?:build|construct|creat|initiali[sz]|load|mak|prepar|sett)ing\b", re.IGNORECASE)
 
 
 def top_of_paragraph(
@@ -33,7 +34,7 @@ def _announces(statement: ast.stmt) -> bool:
     """Whether a statement tells what the program does next: `print("==> Preparing data..")`."""
     match statement:
         case ast.Expr(value=ast.Call(func=ast.Name(id="print"), args=[ast.Constant(value=str(text))])):
-            return text.rstrip().endswith(("..", "…"))
+            return text.rstrip().endswith(("..", "…")) or _BEGINS.match(text) is not None
     return False
 
 
@@ -166,7 +167,7 @@ def _reads(statement: ast.stmt) -> bool:
 
 def _begins_paragraph(facts: ModuleFacts, statement: ast.stmt) -> bool:
     top = top_line(facts, statement)
-    return begins_cell(facts, top) or (top > 1 and not facts.source.line(top - 1).strip())
+    return top < statement.lineno or begins_cell(facts, top) or (top > 1 and not facts.source.line(top - 1).strip())
 
 
 def stands_apart(facts: ModuleFacts, statement: ast.stmt) -> bool:
