@@ -14,7 +14,7 @@ from collections import Counter
 from torchrepro_lint.dataflow import Program, remembered
 from torchrepro_lint.dataflow.enclosing import names_in
 from torchrepro_lint.index import ModuleFacts, Scope, last_name
-from torchrepro_lint.loading.decisions import GIVEN, ONE_OF_THEM, Decision
+from torchrepro_lint.loading.decisions import GIVEN, ONE_OF_THEM, PARTS, Decision
 from torchrepro_lint.loading.listings import Listing
 from torchrepro_lint.project.contents import is_test
 from torchrepro_lint.project.entries import entries, files_of_programs, is_tried_out
@@ -28,6 +28,8 @@ _LEAVES = re.compile(
 _DRAWN = ("a random draw picks", "a seeded shuffle gives", "a seeded split gives")
 _SEEDS = frozenset({"seed", "manual_seed", "seed_everything", "set_seed", "default_rng", "RandomState", "Random"})
 _MIXES = frozenset({"shuffle", "permutation", "sample", "choice", "choices", "randint", "randrange"})
+_DRAWS = _MIXES | {"uniform", "normal", "gauss", "rand", "randn", "random"}
+_STARTS = ("Process", "Thread")
 _USES = frozenset({"eval", "no_grad", "inference_mode"})  # a model, whatever is written then
 _OF_RESULTS = re.compile(
     r"(?:^|_)(?:fid|plot(?:s|ter|ting)?|visual|scores?|results?|metrics?|means?|stats|statistics?)(?:_|$)",
@@ -43,7 +45,7 @@ def is_unclear(listing: Listing, decision: Decision, program: Program) -> bool:
         decision.why in ONE_OF_THEM
         or (decision.why == GIVEN and not isinstance(decision.node, ast.Yield | ast.YieldFrom))  # a list for nobody
         or is_test(facts)
-        or "imap_unordered" in facts.calls  # results come in no order, whatever that of the files
+        or _is_shared_out(decision, facts)
         or _is_for_evaluation(facts, program)
         or _is_tried_out(listing, program)
         or _only_shows(facts, program)
@@ -91,6 +93,17 @@ def is_of_results(scope: Scope, program: Program) -> bool:
     return program.by_name(bool(found), "that results are listed", scope, found)
 
 
+def _is_shared_out(decision: Decision, facts: ModuleFacts) -> bool:
+    """Whether threads or processes of the program's own each take some of the files: their results come in any order,
+    or lie where they belong, whatever that of the files."""
+    if "imap_unordered" in facts.calls:
+        return True
+    starting = [call for name in _STARTS for call, _ in decision.facts.calls.get(name, ())]
+    if decision.why == PARTS and isinstance(decision.facts.parents[decision.node], ast.Yield):
+        return bool(starting) and "torch" not in decision.facts.packages
+    return any(call in starting for call in decision.facts.ancestors(decision.node))
+
+
 def _leaves_something(facts: ModuleFacts) -> bool:
     return any(map(_LEAVES.search, facts.calls))
 
@@ -120,7 +133,7 @@ def _draws_without_torch(facts: ModuleFacts, program: Program) -> bool:
     if not is_alone or any(s.met or s.trains for s in seedings(facts, program)):
         return False
     imported = {b.target.partition(".")[0] for b in facts.imports}
-    draws = not _MIXES.isdisjoint(facts.calls) and not {"random", "numpy"}.isdisjoint(imported)
+    draws = not _DRAWS.isdisjoint(facts.calls) and not {"random", "numpy"}.isdisjoint(imported)
     return draws and facts.calls.keys().isdisjoint(_SEEDS)
 
 

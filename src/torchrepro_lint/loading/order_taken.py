@@ -20,6 +20,7 @@ from torchrepro_lint.loading import order_loops
 from torchrepro_lint.loading.decisions import (
     INDEXED,
     NUMBERED,
+    PARTS,
     SAVED,
     TAKEN,
     WRITTEN,
@@ -35,7 +36,6 @@ from torchrepro_lint.loading.order_loops import only_compares
 from torchrepro_lint.rng.draws import draw_of
 
 _COUNTING = frozenset({"range", "count"})
-_PARTS = "decides which items each part gets"
 _WRAPPERS = frozenset({"iter", "list", "tuple", "sorted"})
 _TELLS = frozenset({"print", "debug", "info", "warning", "error", "critical", "exception"})
 _TEXTS = frozenset({"join", "str", "repr", "format", "len", "sorted", "list", "basename"})
@@ -80,11 +80,11 @@ def indexed(parent: ast.Subscript, use: Use[Shown], edges: Edges, asked: ast.exp
         case ast.Slice(lower=None, upper=None, step=None):
             return (use.at(parent),)
         case ast.Slice():
-            return STOP if _is_only_told(parent, scope) else decided(use, parent, _PARTS)
+            return STOP if _is_only_told(parent, scope) else decided(use, parent, PARTS)
         case ast.Tuple(elts=[ast.Slice(lower=None, upper=None, step=None) | ast.Constant(value=EllipsisType()), *_]):
             return (use.at(parent),)  # columns of all rows
         case ast.Tuple(elts=[ast.Slice(), *_]):
-            return STOP if _is_only_told(parent, scope) else decided(use, parent, _PARTS)
+            return STOP if _is_only_told(parent, scope) else decided(use, parent, PARTS)
         case ast.Constant(value=str()) | ast.Tuple():
             return STOP
         case index if _is_mask(_held(index, scope)):
@@ -130,6 +130,8 @@ def _is_found_by_value(index: ast.expr, items: ast.expr, scope: Scope, program: 
     is_function = program.qualified(index.func, scope) is not None
     held = index.func.value if isinstance(index.func, ast.Attribute) else None
     values = (index.args[0] if index.args else None) if is_function else held
+    if values is not None and ast.dump(values) == ast.dump(items):  # the greatest itself
+        return True
     if isinstance(values, ast.Name):
         bindings = scope.bindings.get(values.id, ())
         values = bindings[0].value if len(bindings) == 1 else None
