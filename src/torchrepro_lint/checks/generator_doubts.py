@@ -66,7 +66,7 @@ def is_seed_unclear(call: Call, seed: str, program: Program) -> bool:
         or _STANDS_IN.search(seed) is not None
         or _is_seeded_otherwise(call, seed)
         or (seed.isdecimal() and (_is_given_a_seed(call.scope.function) or _misses_seed(call)))
-        or (call.name != _SPLITS and _is_only_seed(call.facts, call.program))
+        or (call.name != _SPLITS and is_never_seeded(call.facts, call.program))
     )
 
 
@@ -235,9 +235,9 @@ def _is_of_evaluations(facts: ModuleFacts, program: Program) -> bool:
 
 
 @remembered
-def _is_only_seed(facts: ModuleFacts, program: Program) -> bool:
-    """Whether the programs that run the file seed nothing else, nor does a safe fix: whatever option there is for it,
-    they do not read it yet."""
+def is_never_seeded(facts: ModuleFacts, program: Program) -> bool:
+    """Whether the programs that run the file seed nothing, nor does a safe fix: whatever option there is for it, they
+    do not read it yet."""
     never = [is_never for f in _running(facts, program) for is_never in _seeded(f, program).never]
     return bool(never) and all(never)
 

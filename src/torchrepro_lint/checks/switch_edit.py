@@ -82,8 +82,10 @@ def is_explained(setting: Setting, program: Program) -> bool:
     the program itself says above that the switch is on."""
     facts, statement = setting.facts, setting.statement
     holder = facts.parents[statement]
+    is_above = top_line(facts, statement) < statement.lineno and not _comment_above(facts, statement)
     return (
-        _is_commented(facts, statement)
+        is_above
+        or _is_commented(facts, statement)
         or (isinstance(holder, ast.If) and _is_explained_beside(facts, holder))
         or _is_explained_below(facts, statement)
         or _is_under_a_heading(facts, statement)
@@ -92,10 +94,9 @@ def is_explained(setting: Setting, program: Program) -> bool:
 
 
 def _is_commented(facts: ModuleFacts, statement: ast.stmt) -> bool:
-    """Whether a comment above a statement, or behind it, does more than praise the switch."""
+    """Whether a comment behind a statement does more than praise the switch."""
     behind = facts.source.line(statement.end_lineno or 0)[facts.range(statement).end.column - 1 :]
-    is_above = top_line(facts, statement) < statement.lineno and not _comment_above(facts, statement)
-    return is_above or ("#" in behind and not PRAISE.match(behind))
+    return "#" in behind and not PRAISE.match(behind)
 
 
 def _is_explained_beside(facts: ModuleFacts, holder: ast.If) -> bool:

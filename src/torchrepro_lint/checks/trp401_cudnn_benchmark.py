@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 
 from torchrepro_lint.checks.configured import cause, placed
 from torchrepro_lint.checks.draft import Draft
+from torchrepro_lint.checks.generator_doubts import is_never_seeded
 from torchrepro_lint.checks.switch_edit import (
     is_after_speed,
     is_explained,
@@ -50,6 +51,7 @@ def check(module: Module, program: Program) -> Iterator[Draft]:
             or is_set_back(setting, program)
             or is_handed_on(setting)
             or _has_switch_of_its_own(setting, program)
+            or is_never_seeded(setting.facts, program)
             or (bool(off) and off.get(setting.scope.function, setting.statement.lineno) < setting.statement.lineno)
         )
         draft = Draft(setting.node, {"written": setting.written}, edits=with_value(setting, "False"), unsafe=unsafe)

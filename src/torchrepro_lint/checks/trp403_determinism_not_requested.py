@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 REQUESTS = ("use_deterministic_algorithms", "set_deterministic_debug_mode", "set_deterministic",
             "enable_full_determinism", "set_determinism", "fill_uninitialized_memory")  # fmt: skip
 
+_CHECKS = frozenset({"gradcheck", "gradgradcheck"})  # whose numbers have to be near enough, not the same
+
 
 def check(module: Module, program: Program) -> Iterator[Draft]:
     for seeding in seedings(module.facts, program):
@@ -72,7 +74,6 @@ def _kernel_on_gpu(seeding: Seeding, program: Program) -> NodeSite | None:
 def _draft(module: Module, program: Program, seeding: Seeding, seed: Seeder, kernel: NodeSite) -> Draft:
     from torchrepro_lint.checks.switch_edit import convolutions_settled, determinism_asked_for  # few get this far
     from torchrepro_lint.kernels.convolutions import is_attention
-    from torchrepro_lint.seeding.training import is_for_training
 
     asked_for = determinism_asked_for if is_attention(kernel) else convolutions_settled
     is_set = any("deterministic" in facts.attribute_sets for facts in seeding.visited)  # off, there
@@ -85,7 +86,7 @@ def _draft(module: Module, program: Program, seeding: Seeding, seed: Seeder, ker
         {"seed": seeded.text(seed.node)},
         related=(*elsewhere, Place(kernel[1].facts, kernel[0], "its kernels are chosen here")),
         edits=fix.edits,
-        unsafe=fix.unsafe or not is_for_training(seeding, program),
+        unsafe=fix.unsafe or not seeding.reached.isdisjoint(_CHECKS),
     )
 
 
