@@ -24,6 +24,8 @@ from torchrepro_lint.index import ModuleFacts, Scope
 from torchrepro_lint.kernels.flags import Setting, follows_request, reads_switch
 from torchrepro_lint.kernels.switches import stated
 from torchrepro_lint.rng.predicates import is_unrequested, needs_option
+from torchrepro_lint.seeding.seedings import seedings
+from torchrepro_lint.seeding.training import trains_nothing
 
 OWNER, NAME = "torch.backends.cudnn", "benchmark"
 _MEASURES = re.compile(
@@ -52,6 +54,7 @@ def check(module: Module, program: Program) -> Iterator[Draft]:
             or is_handed_on(setting)
             or _has_switch_of_its_own(setting, program)
             or is_never_seeded(setting.facts, program)
+            or _neither_trains_nor_seeds(setting.facts, program)
             or (bool(off) and off.get(setting.scope.function, setting.statement.lineno) < setting.statement.lineno)
         )
         draft = Draft(setting.node, {"written": setting.written}, edits=with_value(setting, "False"), unsafe=unsafe)
@@ -73,6 +76,13 @@ def _is_after_speed(facts: ModuleFacts, program: Program) -> bool:
     told = told or (_EXTRACTS.search(facts.source.rel) if "step" not in facts.calls else None)
     is_named = program.by_name(told is not None, "that a program is after speed", facts.scope, facts.source.rel)
     return is_named or is_after_speed(facts, program) or _is_warmed_up(program)
+
+
+@remembered
+def _neither_trains_nor_seeds(facts: ModuleFacts, program: Program) -> bool:
+    """Whether the guard of a file runs a program that neither trains nor seeds."""
+    is_alone = facts.guard is not None and trains_nothing(facts, program)
+    return is_alone and not any(seeding.met for seeding in seedings(facts, program))
 
 
 def _turned_off(settings: Sequence[tuple[Setting, bool | None]]) -> dict[Scope, int]:
