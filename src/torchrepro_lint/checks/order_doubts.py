@@ -23,7 +23,7 @@ from torchrepro_lint.seeding.seedings import seedings
 
 # What leaves something behind that another program may read, by the last part of a name.
 _LEAVES = re.compile(
-    r"(?:write|save|dump|copy|move|rename|link|makedirs|mkdir|extract)|to_(?:csv|json|pickle|parquet|hdf|excel)$|^system$"
+    r"(?:write|save(?!fig)|dump|copy|move|rename|link|makedirs|mkdir|extract)|to_(?:csv|json|pickle|parquet|hdf|excel)$|^system$"
 )
 _DRAWN = ("a random draw picks", "a seeded shuffle gives", "a seeded split gives")
 _SEEDS = frozenset({"seed", "manual_seed", "seed_everything", "set_seed", "default_rng", "RandomState", "Random"})
@@ -32,7 +32,7 @@ _DRAWS = _MIXES | {"uniform", "normal", "gauss", "rand", "randn", "random"}
 _STARTS = ("Process", "Thread")
 _USES = frozenset({"eval", "no_grad", "inference_mode"})  # a model, whatever is written then
 _OF_RESULTS = re.compile(
-    r"(?:^|_)(?:fid|plot(?:s|ter|ting)?|visual|scores?|results?|metrics?|means?|stats|statistics?)(?:_|$)",
+    r"^analy[sz]|(?:^|_)(?:fid|plot(?:s|ter|ting)?|visual|scores?|results?|metrics?|means?|stats|statistics?)(?:_|$)",
     re.IGNORECASE,
 )
 _SHOWS = frozenset({"print", "pprint", "display", "show", "imshow", "plot", "subplots", "figure"})
@@ -128,13 +128,20 @@ def _drawn(facts: ModuleFacts, program: Program) -> set[str]:  # noqa: ARG001
 
 
 def _draws_without_torch(facts: ModuleFacts, program: Program) -> bool:
-    """The same of a script without PyTorch: whatever else the order decides there, its draws differ."""
-    is_alone = "torch" not in facts.packages and not program.project.users([facts.source.path])
-    if not is_alone or any(s.met or s.trains for s in seedings(facts, program)):
+    """The same of a script without PyTorch, and of what it imports: whatever else the order decides there, its draws
+    differ."""
+    users = program.project.users([facts.source.path])
+    files = [facts, *(program.loaded(users) if len(users) <= training.MAX_PROGRAMS else ())]
+    if len(files) <= len(users) or any("torch" in f.packages for f in files):
         return False
+    if any(s.met or s.trains for f in files for s in seedings(f, program)):
+        return False
+    return any(map(_draws, files)) and all(f.calls.keys().isdisjoint(_SEEDS) for f in files)
+
+
+def _draws(facts: ModuleFacts) -> bool:
     imported = {b.target.partition(".")[0] for b in facts.imports}
-    draws = not _DRAWS.isdisjoint(facts.calls) and not {"random", "numpy"}.isdisjoint(imported)
-    return draws and facts.calls.keys().isdisjoint(_SEEDS)
+    return not _DRAWS.isdisjoint(facts.calls) and not {"random", "numpy"}.isdisjoint(imported)
 
 
 def _is_called_by_nobody(function: Scope, program: Program) -> bool:
