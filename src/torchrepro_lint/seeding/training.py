@@ -18,6 +18,7 @@ from torchrepro_lint.seeding.seedings import seedings
 from torchrepro_lint.seeding.unfollowed import may_train, may_use_tensors, names_code, uses_tensors
 
 _TRAINS_BY_NAME = re.compile(r"(?i)backward|step|train|fit(?!_transform)|learn|optim|run|main")
+_MEASURES = re.compile(r"(?i)bench|perf(?:ormance)?(?:_|$)")
 _GRADIENTS = frozenset({"backward", "manual_backward", "fit", "train", "grad", "value_and_grad", "minimize"})
 MAX_PROGRAMS = 16  # that run the code of one file
 
@@ -57,7 +58,7 @@ def _is_tried_once(seeding: Seeding, program: Program) -> bool:
     """Whether a program shows how something is done: a notebook that takes a step or two, another that does so on input
     that it makes up, or the guard of a file with classes that does it any number of times."""
     facts, trains = seeding.entry.facts, seeding.trains_repeatedly or may_train(seeding, program)
-    if facts.source.path.stem.startswith("bench"):
+    if _MEASURES.match(facts.source.path.stem):
         return True
     is_in_sight = "backward" in facts.calls and not seeding.trains_repeatedly
     if facts.source.cells:
