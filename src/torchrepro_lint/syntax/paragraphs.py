@@ -39,6 +39,13 @@ def _announces(statement: ast.stmt) -> bool:
     return False
 
 
+def _tells(statement: ast.stmt) -> bool:
+    """Whether a statement only prints."""
+    return isinstance(statement, ast.Expr) and any(
+        call is statement.value and last_name(call.func) == "print" for call in calls_in(statement)
+    )
+
+
 def _is_heading(text: ast.stmt) -> bool:
     """Whether a text that stands by itself is in words, and no code that was put into quotes."""
     return not set("=()[]") & set(ast.unparse(text))
@@ -51,7 +58,8 @@ def _top(facts: ModuleFacts, body: Sequence[ast.stmt], statement: ast.stmt, need
     while index and _continues(facts, body[index - 1], body[index]):
         if index > 1 and is_docstring(body[index - 1]):  # a string that heads what follows, as a comment would
             return body[index - 1]
-        if not _is_plain(body[index - 1]) or body[index - 1] is needed:
+        is_told = _tells(body[index - 1]) and _tells(statement)
+        if not (is_told or _is_plain(body[index - 1])) or body[index - 1] is needed:
             return statement
         index -= 1
     if _begins_paragraph(facts, body[index]):
