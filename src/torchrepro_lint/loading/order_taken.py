@@ -97,6 +97,8 @@ def indexed(parent: ast.Subscript, use: Use[Shown], edges: Edges, asked: ast.exp
             return decided(use, parent, TAKEN)
         case ast.Name(id=index) if (loop := _loop_over(parent.value, index, scope)) is not None:
             return order_loops.rounds(loop, use, edges)
+        case ast.Name(id=index) if _is_one_of_few(parent, index, scope):
+            return decided(use, parent, TAKEN)
         case index if _is_found_by_value(index, parent.value, scope, edges.program):
             return STOP
         case ast.Call() as call if draw_of(edges.program, edges.program.callee(call, scope), call, scope) is not None:
@@ -151,6 +153,14 @@ def _loop_over(items: ast.expr, index: str, scope: Scope) -> ast.For | None:
                 is_free = all(n in taken or _tells(scope.facts.statement(n)) for n in read)
                 return loop if is_free and _are_all(numbers, text, scope) else None
     return None
+
+
+def _is_one_of_few(node: ast.expr, index: str, scope: Scope) -> bool:
+    """Whether an item is taken by places that are written out: `for i in (-2, -1): read(items[i])`."""
+    loops = (n for n in scope.facts.ancestors(node) if isinstance(n, ast.For))
+    loop = next((n for n in loops if isinstance(n.target, ast.Name) and n.target.id == index), None)
+    places = loop.iter.elts if loop is not None and isinstance(loop.iter, ast.List | ast.Tuple) else []
+    return bool(places) and all(isinstance(n, ast.Constant | ast.UnaryOp) for n in places)
 
 
 def _are_all(numbers: ast.expr, items: str, scope: Scope) -> bool:
