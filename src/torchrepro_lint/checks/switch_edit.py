@@ -218,7 +218,13 @@ def _is_one_of_two_ways(facts: ModuleFacts, statement: ast.stmt) -> bool:
 
 
 def _is_negated(test: ast.expr) -> bool:
-    return isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not) and not isinstance(test.operand, ast.Compare)
+    """`not cuda`, and where the seed is none: `seed is None`, `seed == -1`."""
+    match test:
+        case ast.UnaryOp(op=ast.Not(), operand=asked):
+            return not isinstance(asked, ast.Compare)
+        case ast.Compare(ops=[ast.Eq() | ast.Is()], comparators=[ast.Constant(value=None) | ast.UnaryOp()]):
+            return True
+    return False
 
 
 def determinism_asked_for(seed: ast.Call, scope: Scope, program: Program) -> Fix:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from torchrepro_lint.checks.draft import Draft, Fix, Place
 from torchrepro_lint.dataflow import Module, NodeSite, Program, remembered
 from torchrepro_lint.index import ModuleFacts, last_name
+from torchrepro_lint.project.entries import is_tried_out
 from torchrepro_lint.seeding.seedings import seedings
 
 if TYPE_CHECKING:
@@ -86,8 +87,13 @@ def _draft(module: Module, program: Program, seeding: Seeding, seed: Seeder, ker
         {"seed": seeded.text(seed.node)},
         related=(*elsewhere, Place(kernel[1].facts, kernel[0], "its kernels are chosen here")),
         edits=fix.edits,
-        unsafe=fix.unsafe or not seeding.reached.isdisjoint(_CHECKS),
+        unsafe=fix.unsafe or _only_tries(seeding, program),
     )
+
+
+def _only_tries(seeding: Seeding, program: Program) -> bool:
+    """Whether a program checks gradients, or is how a module is tried out that others import."""
+    return not seeding.reached.isdisjoint(_CHECKS) or is_tried_out(seeding.entry.facts, program.project)
 
 
 @remembered

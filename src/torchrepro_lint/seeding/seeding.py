@@ -320,7 +320,8 @@ class Seeding:
     @property
     def _is_earnest(self) -> bool:
         has_options = "parse_args" not in self.reached or "add_argument" in self.reached
-        return not self.reached.isdisjoint((_EARNEST if has_options else _EARNEST - {"parse_args"}) | _TRAINERS)
+        found = self.reached & ((_EARNEST if has_options else _EARNEST - {"parse_args"}) | _TRAINERS)
+        return bool(found) and (found != {"write"} or not all(map(_is_shown, self.calls("write"))))
 
     @property
     def _is_of_layers(self) -> bool:
@@ -444,3 +445,8 @@ def _is_short(iterated: ast.expr) -> bool:
         case ast.Tuple(elts=items) | ast.List(elts=items):
             return len(items) <= MAX_TRIES and not any(isinstance(item, ast.Starred) for item in items)
     return False
+
+
+def _is_shown(site: CallSite) -> bool:
+    """Whether what is written goes to the screen: `sys.stdout.write(...)`."""
+    return ast.unparse(site[0].func).startswith(("sys.stdout.", "sys.stderr."))

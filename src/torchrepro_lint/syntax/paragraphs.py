@@ -13,6 +13,7 @@ from torchrepro_lint.index import ModuleFacts, last_name
 from torchrepro_lint.syntax.statements import begins_cell, is_docstring, top_line
 
 _SETTINGS = re.compile(r"pars|opt(?:ion)?s?$|arg(?:ument)?s?$|param(?:eter)?s?$|conf|setting|flags", re.IGNORECASE)
+_IMPORTS = ast.Import | ast.ImportFrom
 _BEGINS = re.compile(r"\W*(?:build|construct|creat|initiali[sz]|load|mak|prepar|sett)ing\b", re.IGNORECASE)
 
 
@@ -38,6 +39,13 @@ def _announces(statement: ast.stmt) -> bool:
     return False
 
 
+def _tells(statement: ast.stmt) -> bool:
+    """Whether a statement only prints."""
+    return isinstance(statement, ast.Expr) and any(
+        call is statement.value and last_name(call.func) == "print" for call in calls_in(statement)
+    )
+
+
 def _is_heading(text: ast.stmt) -> bool:
     """Whether a text that stands by itself is in words, and no code that was put into quotes."""
     return not set("=()[]") & set(ast.unparse(text))
@@ -50,7 +58,8 @@ def _top(facts: ModuleFacts, body: Sequence[ast.stmt], statement: ast.stmt, need
     while index and _continues(facts, body[index - 1], body[index]):
         if index > 1 and is_docstring(body[index - 1]):  # a string that heads what follows, as a comment would
             return body[index - 1]
-        if not _is_plain(body[index - 1]) or body[index - 1] is needed:
+        is_told = _tells(body[index - 1]) and _tells(statement)
+        if not (is_told or _is_plain(body[index - 1])) or body[index - 1] is needed:
             return statement
         index -= 1
     if _begins_paragraph(facts, body[index]):
@@ -143,7 +152,8 @@ def below_header(facts: ModuleFacts, statement: ast.stmt) -> int | None:
 def _continues(facts: ModuleFacts, above: ast.stmt, statement: ast.stmt) -> bool:
     """Whether a statement stands right below another, without a comment of its own."""
     top = top_line(facts, statement)
-    return top == (above.end_lineno or 0) + 1 == statement.lineno and not begins_cell(facts, top)
+    is_right_below = top == (above.end_lineno or 0) + 1 and not begins_cell(facts, top)
+    return is_right_below and not _is_commented(facts, top, statement)
 
 
 def _is_plain(statement: ast.stmt) -> bool:
@@ -167,7 +177,24 @@ def _reads(statement: ast.stmt) -> bool:
 
 def _begins_paragraph(facts: ModuleFacts, statement: ast.stmt) -> bool:
     top = top_line(facts, statement)
-    return top < statement.lineno or begins_cell(facts, top) or (top > 1 and not facts.source.line(top - 1).strip())
+    is_below_blank = top > 1 and not facts.source.line(top - 1).strip()
+    return is_below_blank or begins_cell(facts, top) or _is_commented(facts, top, statement)
+
+
+def _is_commented(facts: ModuleFacts, top: int, statement: ast.stmt) -> bool:
+    """Whether the comments of a statement, which begin at line `top`, are more than code that is turned off."""
+    return not all(_is_code(facts.source.line(n).strip().lstrip("# ")) for n in range(top, statement.lineno))
+
+
+def _is_code(text: str) -> bool:
+    try:
+        body = ast.parse(text).body
+    except (SyntaxError, ValueError):
+        return False
+    return all(
+        isinstance(s, ast.Assign | ast.AugAssign | _IMPORTS) or isinstance(getattr(s, "value", 0), ast.Call)
+        for s in body
+    )
 
 
 def stands_apart(facts: ModuleFacts, statement: ast.stmt) -> bool:
