@@ -164,7 +164,7 @@ def _is_one_of_few(node: ast.expr, index: str, scope: Scope) -> bool:
 
 
 def _are_all(numbers: ast.expr, items: str, scope: Scope) -> bool:
-    """`range(len(items))`, `range(0, len(items))`, `xrange(len(items))`, with a progress bar around it, or a name for any of these."""
+    """`range(len(items))`, `xrange(0, len(items))`, with a progress bar around it, or a name for any of these."""
     numbers = _held(numbers, scope)
     while isinstance(numbers, ast.Call) and numbers.args and last_name(numbers.func) == "tqdm":
         numbers = _held(numbers.args[0], scope)
