@@ -29,7 +29,8 @@ _DRAWN = ("a random draw picks", "a seeded shuffle gives", "a seeded split gives
 _SEEDS = frozenset({"seed", "manual_seed", "seed_everything", "set_seed", "default_rng", "RandomState", "Random"})
 _MIXES = frozenset({"shuffle", "permutation", "sample", "choice", "choices", "randint", "randrange"})
 _DRAWS = _MIXES | {"uniform", "normal", "gauss", "rand", "randn", "random"}
-_STARTS = ("Process", "Thread")
+_OTHERS = frozenset({"keras", "tensorflow", "theano", "mxnet", "paddle"})
+_STARTS = ("Process", "Thread", "Pool")
 _USES = frozenset({"eval", "no_grad", "inference_mode"})  # a model, whatever is written then
 _OF_RESULTS = re.compile(
     r"^analy[sz]|(?:^|_)(?:fid|plot(?:s|ter|ting)?|visual|scores?|results?|metrics?|means?|stats|statistics?)(?:_|$)",
@@ -51,6 +52,7 @@ def is_unclear(listing: Listing, decision: Decision, program: Program) -> bool:
         or _only_shows(facts, program)
         or (decision.why.endswith(_DRAWN) and _is_left_to_chance(facts, program))
         or is_of_results(listing.scope, program)
+        or _is_for_results(listing.scope.function, program)
         or _draws_without_torch(facts, program)
         or _is_called_by_nobody(listing.scope.function, program)
         or (listing.items == "walk" and _is_bottom_up(listing.node))
@@ -104,6 +106,12 @@ def _is_shared_out(decision: Decision, facts: ModuleFacts) -> bool:
     return any(call in starting for call in decision.facts.ancestors(decision.node))
 
 
+def _is_for_results(function: Scope, program: Program) -> bool:
+    """Whether all that call the function of a listing are about results."""
+    calls = program.callers_of(function) if function.kind == "function" else None
+    return bool(calls) and all(is_of_results(where, program) for _, where in calls or ())
+
+
 def _leaves_something(facts: ModuleFacts) -> bool:
     return any(map(_LEAVES.search, facts.calls))
 
@@ -134,7 +142,10 @@ def _draws_without_torch(facts: ModuleFacts, program: Program) -> bool:
     files = [facts, *(program.loaded(users) if len(users) <= training.MAX_PROGRAMS else ())]
     if len(files) <= len(users) or any("torch" in f.packages for f in files):
         return False
-    if any(s.met or s.trains for f in files for s in seedings(f, program)):
+    if any(s.met for f in files for s in seedings(f, program)):
+        return False
+    is_for_others = any(not f.packages.isdisjoint(_OTHERS) for f in files)
+    if not is_for_others and any(s.trains for f in files for s in seedings(f, program)):
         return False
     return any(map(_draws, files)) and all(f.calls.keys().isdisjoint(_SEEDS) for f in files)
 

@@ -109,6 +109,13 @@ def _undoes(call: ast.Call, scope: Scope, program: Program) -> bool:
     return kept is not None and kept[0].lineno < call.lineno and not are_exclusive(kept, (call, scope))
 
 
+def _is_asked_for(call: ast.Call, scope: Scope) -> bool:
+    """Whether the program comes by where its user asks for another seed each time: `if seed == "random":`."""
+    tests = (node for c in conditions(call, scope) for node in ast.walk(c.test))
+    texts = (node.value for node in tests if isinstance(node, ast.Constant) and isinstance(node.value, str))
+    return any("random" in text.lower() for text in texts)
+
+
 @remembered
 def _kept(facts: ModuleFacts, program: Program) -> dict[tuple[Scope, str], CallSite]:
     """The first call in each function that seeds a generator, as it is written, with a seed that is not new."""
@@ -232,7 +239,7 @@ def _without_seed(module: Module, program: Program) -> Iterator[Draft]:
             edits = ()  # whatever it plays or chooses, it trains nothing
         in_worker = is_worker_init(call.scope, program)
         unsafe = not (in_worker or runs_once(program, call.node, call.scope))
-        unsafe = unsafe or _undoes(call.node, call.scope, program)
+        unsafe = unsafe or _undoes(call.node, call.scope, program) or _is_asked_for(call.node, call.scope)
         unsafe = unsafe or (in_worker and (_never_runs(call.scope) or only_evaluates(call.facts, program)))
         often = not in_worker and runs_often(program, call.node, call.scope)
         edits = (*edits, *imports) if edits and not often else ()
@@ -319,4 +326,5 @@ def _reseed(call: Call, row: Mapping[str, Any] | None, program: Program) -> Draf
         seed, more = seed_or_workers(program, call.scope, call.node)
         edits = (replace(call.facts, call.node, f"{instead.text}({seed})"), *instead.edits, *more)
     unsafe = not (in_worker or runs_once(program, call.node, call.scope)) or _undoes(call.node, call.scope, program)
+    unsafe = unsafe or _is_asked_for(call.node, call.scope)
     return Draft(call.node, {"call": call.written}, "reseed", edits=edits, unsafe=unsafe)

@@ -97,6 +97,8 @@ def indexed(parent: ast.Subscript, use: Use[Shown], edges: Edges, asked: ast.exp
             return decided(use, parent, TAKEN)
         case ast.Name(id=index) if (loop := _loop_over(parent.value, index, scope)) is not None:
             return order_loops.rounds(loop, use, edges)
+        case ast.Name(id=index) if _is_one_of_few(parent, index, scope):
+            return decided(use, parent, TAKEN)
         case index if _is_found_by_value(index, parent.value, scope, edges.program):
             return STOP
         case ast.Call() as call if draw_of(edges.program, edges.program.callee(call, scope), call, scope) is not None:
@@ -153,13 +155,21 @@ def _loop_over(items: ast.expr, index: str, scope: Scope) -> ast.For | None:
     return None
 
 
+def _is_one_of_few(node: ast.expr, index: str, scope: Scope) -> bool:
+    """Whether an item is taken by places that are written out: `for i in (-2, -1): read(items[i])`."""
+    loops = (n for n in scope.facts.ancestors(node) if isinstance(n, ast.For))
+    loop = next((n for n in loops if isinstance(n.target, ast.Name) and n.target.id == index), None)
+    places = loop.iter.elts if loop is not None and isinstance(loop.iter, ast.List | ast.Tuple) else []
+    return bool(places) and all(isinstance(n, ast.Constant | ast.UnaryOp) for n in places)
+
+
 def _are_all(numbers: ast.expr, items: str, scope: Scope) -> bool:
-    """`range(len(items))`, `range(0, len(items))`, with a progress bar around it, or a name for any of these."""
+    """`range(len(items))`, `xrange(0, len(items))`, with a progress bar around it, or a name for any of these."""
     numbers = _held(numbers, scope)
     while isinstance(numbers, ast.Call) and numbers.args and last_name(numbers.func) == "tqdm":
         numbers = _held(numbers.args[0], scope)
     match numbers:
-        case ast.Call(func=ast.Name(id="range"), args=[*start, stop]):
+        case ast.Call(func=ast.Name(id="range" | "xrange"), args=[*start, stop]):
             match _held(stop, scope):
                 case ast.Call(func=ast.Name(id="len"), args=[listed]) if ast.dump(listed) == items:
                     return all(isinstance(n, ast.Constant) and n.value == 0 for n in start)
