@@ -34,7 +34,7 @@ _MEASURES = re.compile(
 )
 _EXTRACTS = re.compile(r"(?:^|[/_-])extract", re.IGNORECASE)  # what uses a model, and trains none
 _SEEDS = re.compile(r"seed|random|rng|reprod|determin", re.IGNORECASE)
-_TESTS = re.compile(r"^(?!.*train)(?:\w*_)?(?:test|eval|evaluate|validate|infer|inference|predict)(?:_|$)")
+_TESTS = re.compile(r"^(?!.*train)(?:\w*_)?(?:test|testing|eval|evaluate|validate|infer|inference|predict)$")
 _WARMS_UP = re.compile(rb"\bdef (?=\w*cudnn)\w*warm_?up|\bwarm(?:ing)?[ _-]?up (?:of )?cudnn\b", re.IGNORECASE)
 
 
