@@ -996,3 +996,14 @@ def test_a_loader_that_unseen_callers_pass_in_a_tuple_may_be_several(
     for number in range(60):  # more than are read
         (tmp_path / f"other{number}.py").write_text(other)
     assert ("set_epoch" in fixed(tmp_path, "TRP301", UNPACKED)) is is_fixed
+
+
+@pytest.mark.parametrize("is_shuffled", [True, False])
+def test_workers_get_no_generator_where_no_caller_shuffles(tmp_path: Path, is_shuffled: bool) -> None:
+    text = (
+        "import random\nimport torch\nfrom torch.utils.data import *\n\n\nclass Rows(Dataset):\n"
+        "    def __getitem__(self, index):\n        return random.random()\n\n\ndef load(is_train=True):\n"
+        "    shuffle = is_train\n    return DataLoader(Rows(), 4, shuffle=shuffle, num_workers=2)\n\n\n"
+        f"torch.manual_seed(0)\nloader = load(is_train={is_shuffled})\nfor row in loader:\n    model(row).backward()\n"
+    )
+    assert ("generator=" in fixed(tmp_path, "TRP202", text)) is is_shuffled

@@ -13,6 +13,7 @@ from typing import NamedTuple
 from torchrepro_lint import catalogue
 from torchrepro_lint.checks.seed_edit import seed_fix
 from torchrepro_lint.dataflow import Call, Program, remembered
+from torchrepro_lint.dataflow.abstract_values import Constant
 from torchrepro_lint.dataflow.binding import named_parameters
 from torchrepro_lint.dataflow.enclosing import LOOPS, block_of
 from torchrepro_lint.dataflow.execution_count import runs_in_each_pass, runs_often
@@ -29,7 +30,7 @@ from torchrepro_lint.rng.ranks import has_ranks
 from torchrepro_lint.rng.seed_options import SEED_NAME
 from torchrepro_lint.rng.usual_seed import has_own_seed, is_turned_off, reads_configured
 from torchrepro_lint.seeding import training
-from torchrepro_lint.seeding.seeding import Seeding
+from torchrepro_lint.seeding.seeding import Seeding, SeedMet
 from torchrepro_lint.seeding.seedings import seedings
 from torchrepro_lint.seeding.unfollowed import never_seeds
 from torchrepro_lint.seeding.unseeded import Unseeded, unseeded
@@ -66,7 +67,7 @@ def is_seed_unclear(call: Call, seed: str, program: Program) -> bool:
         or _STANDS_IN.search(seed) is not None
         or _is_seeded_otherwise(call, seed)
         or (seed.isdecimal() and (_is_given_a_seed(call.scope.function) or _misses_seed(call)))
-        or (call.name != _SPLITS and _is_only_seed(call.facts, call.program))
+        or (call.name != _SPLITS and is_never_seeded(call.facts, call.program))
     )
 
 
@@ -108,11 +109,13 @@ def _made_again(facts: ModuleFacts, program: Program) -> set[ast.Call]:
 
 class _Seeded(NamedTuple):
     """How the programs that a file starts are seeded. `anew`: torch is seeded again and again, for each of several
-    runs; a data set may seed for each sample. `left`: for each program whether it is reported as unseeded, and no safe
+    runs; a data set may seed for each sample. `chosen`: it is first seeded
+    with what is no constant of the code. `left`: for each program whether it is reported as unseeded, and no safe
     fix seeds it. `never`: the same, and the program itself seeds nothing. `evaluates`: whether it uses a model, and
     trains none."""
 
     anew: bool
+    chosen: bool
     left: tuple[bool, ...]
     never: tuple[bool, ...]
     evaluates: tuple[bool, ...]
@@ -121,16 +124,28 @@ class _Seeded(NamedTuple):
 @remembered
 def _seeded(facts: ModuleFacts, program: Program) -> _Seeded:
     programs = seedings(facts, program)
-    seeds = (m for s in programs for m in s.met if m.seeder is not None and "torch" in m.seeder.families)
+    of_each = [[m for m in s.met if m.seeder is not None and "torch" in m.seeder.families] for s in programs]
+    seeds = (m for found in of_each for m in found)
     anew = (m for m in seeds if runs_often(program, m.node, m.scope) or _begins_runs(m.scope.function, program))
     left = tuple(_is_left(seeding, program) for seeding in programs)
     never = (is_left or _is_unseen(seeding, program) for is_left, seeding in zip(left, programs, strict=True))
     return _Seeded(
         not all(runs_in_each_pass(m.scope.function, program) for m in anew),
+        any(_is_chosen(found[0], program) for found in of_each if found),
         left,
         tuple(is_never and not s.met for is_never, s in zip(never, programs, strict=True)),
         tuple(training.evaluates(s, program) for s in programs),
     )
+
+
+def _is_chosen(met: SeedMet, program: Program) -> bool:
+    """Whether a program is seeded with what is no number of its code. A data set may seed for each sample."""
+    seed = met.seeder.seed if met.seeder is not None else None
+    if seed is None or met.scope.function.own_name == "__getitem__":
+        return False
+    handed = [(a, link.scope) for link in met.chain[-1:] for a in getattr(link.node, "args", ())]
+    given = [(seed, met.scope), *handed]  # of a function that many call, the one call that leads here
+    return not any(isinstance(o, Constant) for a, scope in given for o in program.origins(a, scope))
 
 
 def _begins_runs(function: Scope, program: Program) -> bool:
@@ -185,8 +200,11 @@ def _is_given_a_seed(function: Scope) -> bool:
 def _misses_seed(call: Call) -> bool:
     """Whether a program that runs the file has a seed that cannot be read there, or that its author has turned off. A
     data set is better split alike whatever that is."""
+    facts, program = call.facts, call.program
     return call.name != _SPLITS and (
-        _has_own_seed(call.facts, call.program) or _is_left_unseeded(call.facts, call.program)
+        _has_own_seed(facts, program)
+        or _is_left_unseeded(facts, program)
+        or any(_seeded(f, program).chosen for f in _running(facts, program))
     )
 
 
@@ -218,9 +236,9 @@ def _is_of_evaluations(facts: ModuleFacts, program: Program) -> bool:
 
 
 @remembered
-def _is_only_seed(facts: ModuleFacts, program: Program) -> bool:
-    """Whether the programs that run the file seed nothing else, nor does a safe fix: whatever option there is for it,
-    they do not read it yet."""
+def is_never_seeded(facts: ModuleFacts, program: Program) -> bool:
+    """Whether the programs that run the file seed nothing, nor does a safe fix: whatever option there is for it, they
+    do not read it yet."""
     never = [is_never for f in _running(facts, program) for is_never in _seeded(f, program).never]
     return bool(never) and all(never)
 

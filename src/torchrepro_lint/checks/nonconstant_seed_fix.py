@@ -108,8 +108,18 @@ def _stable_hash(source: Source) -> tuple[Edit, ...]:
     function = import_name(facts, "zlib.crc32", source.scope, call)
     hashed, text = call.args[0], facts.text(call.args[0])
     are_bytes = isinstance(hashed, ast.Call) and last_name(hashed.func) in ("encode", "tobytes", "to_bytes")
-    data = text if are_bytes else f"repr({text}).encode()"
+    data = text if are_bytes else f"{text}.encode()" if _is_text(hashed, source.scope) else f"repr({text}).encode()"
     return (replace(facts, call, f"{function.text}({data})"), *function.edits)
+
+
+def _is_text(node: ast.expr, scope: Scope) -> bool:
+    """Whether a parameter is annotated as a text, or a text is written here."""
+    if isinstance(node, ast.Name):
+        bindings = scope.bindings_of(node)
+        notes = (getattr(n, "annotation", None) for b in bindings for n in [b.node])
+        return len(bindings) == 1 and all(isinstance(n, ast.Name) and n.id == "str" for n in notes)
+    is_made = isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "str"
+    return is_made or isinstance(node, ast.JoinedStr)
 
 
 def seed_or_workers(program: Program, scope: Scope, node: ast.AST) -> tuple[str, tuple[Edit, ...]]:

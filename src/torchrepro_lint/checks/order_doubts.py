@@ -14,7 +14,7 @@ from collections import Counter
 from torchrepro_lint.dataflow import Program, remembered
 from torchrepro_lint.dataflow.enclosing import names_in
 from torchrepro_lint.index import ModuleFacts, Scope, last_name
-from torchrepro_lint.loading.decisions import GIVEN, ONE_OF_THEM, Decision
+from torchrepro_lint.loading.decisions import GIVEN, ONE_OF_THEM, PARTS, Decision
 from torchrepro_lint.loading.listings import Listing
 from torchrepro_lint.project.contents import is_test
 from torchrepro_lint.project.entries import entries, files_of_programs, is_tried_out
@@ -23,14 +23,17 @@ from torchrepro_lint.seeding.seedings import seedings
 
 # What leaves something behind that another program may read, by the last part of a name.
 _LEAVES = re.compile(
-    r"(?:write|save|dump|copy|move|rename|link|makedirs|mkdir|extract)|to_(?:csv|json|pickle|parquet|hdf|excel)$|^system$"
+    r"(?:write|save(?!fig)|dump|copy|move|rename|link|makedirs|mkdir|extract)|to_(?:csv|json|pickle|parquet|hdf|excel)$|^system$"
 )
 _DRAWN = ("a random draw picks", "a seeded shuffle gives", "a seeded split gives")
 _SEEDS = frozenset({"seed", "manual_seed", "seed_everything", "set_seed", "default_rng", "RandomState", "Random"})
 _MIXES = frozenset({"shuffle", "permutation", "sample", "choice", "choices", "randint", "randrange"})
+_DRAWS = _MIXES | {"uniform", "normal", "gauss", "rand", "randn", "random"}
+_OTHERS = frozenset({"keras", "tensorflow", "theano", "mxnet", "paddle"})
+_STARTS = ("Process", "Thread", "Pool")
 _USES = frozenset({"eval", "no_grad", "inference_mode"})  # a model, whatever is written then
 _OF_RESULTS = re.compile(
-    r"(?:^|_)(?:fid|plot(?:s|ter|ting)?|visual|scores?|results?|metrics?|means?|stats|statistics?)(?:_|$)",
+    r"^analy[sz]|(?:^|_)(?:fid|plot(?:s|ter|ting)?|visual|scores?|results?|metrics?|means?|stats|statistics?)(?:_|$)",
     re.IGNORECASE,
 )
 _SHOWS = frozenset({"print", "pprint", "display", "show", "imshow", "plot", "subplots", "figure"})
@@ -43,12 +46,13 @@ def is_unclear(listing: Listing, decision: Decision, program: Program) -> bool:
         decision.why in ONE_OF_THEM
         or (decision.why == GIVEN and not isinstance(decision.node, ast.Yield | ast.YieldFrom))  # a list for nobody
         or is_test(facts)
-        or "imap_unordered" in facts.calls  # results come in no order, whatever that of the files
+        or _is_shared_out(decision, facts)
         or _is_for_evaluation(facts, program)
         or _is_tried_out(listing, program)
         or _only_shows(facts, program)
         or (decision.why.endswith(_DRAWN) and _is_left_to_chance(facts, program))
         or is_of_results(listing.scope, program)
+        or _is_for_results(listing.scope.function, program)
         or _draws_without_torch(facts, program)
         or _is_called_by_nobody(listing.scope.function, program)
         or (listing.items == "walk" and _is_bottom_up(listing.node))
@@ -91,6 +95,23 @@ def is_of_results(scope: Scope, program: Program) -> bool:
     return program.by_name(bool(found), "that results are listed", scope, found)
 
 
+def _is_shared_out(decision: Decision, facts: ModuleFacts) -> bool:
+    """Whether threads or processes of the program's own each take some of the files: their results come in any order,
+    or lie where they belong, whatever that of the files."""
+    if "imap_unordered" in facts.calls:
+        return True
+    starting = [call for name in _STARTS for call, _ in decision.facts.calls.get(name, ())]
+    if decision.why == PARTS and isinstance(decision.facts.parents[decision.node], ast.Yield):
+        return bool(starting) and "torch" not in decision.facts.packages
+    return any(call in starting for call in decision.facts.ancestors(decision.node))
+
+
+def _is_for_results(function: Scope, program: Program) -> bool:
+    """Whether all that call the function of a listing are about results."""
+    calls = program.callers_of(function) if function.kind == "function" else None
+    return bool(calls) and all(is_of_results(where, program) for _, where in calls or ())
+
+
 def _leaves_something(facts: ModuleFacts) -> bool:
     return any(map(_LEAVES.search, facts.calls))
 
@@ -115,13 +136,23 @@ def _drawn(facts: ModuleFacts, program: Program) -> set[str]:  # noqa: ARG001
 
 
 def _draws_without_torch(facts: ModuleFacts, program: Program) -> bool:
-    """The same of a script without PyTorch: whatever else the order decides there, its draws differ."""
-    is_alone = "torch" not in facts.packages and not program.project.users([facts.source.path])
-    if not is_alone or any(s.met or s.trains for s in seedings(facts, program)):
+    """The same of a script without PyTorch, and of what it imports: whatever else the order decides there, its draws
+    differ."""
+    users = program.project.users([facts.source.path])
+    files = [facts, *(program.loaded(users) if len(users) <= training.MAX_PROGRAMS else ())]
+    if len(files) <= len(users) or any("torch" in f.packages for f in files):
         return False
+    if any(s.met for f in files for s in seedings(f, program)):
+        return False
+    is_for_others = any(not f.packages.isdisjoint(_OTHERS) for f in files)
+    if not is_for_others and any(s.trains for f in files for s in seedings(f, program)):
+        return False
+    return any(map(_draws, files)) and all(f.calls.keys().isdisjoint(_SEEDS) for f in files)
+
+
+def _draws(facts: ModuleFacts) -> bool:
     imported = {b.target.partition(".")[0] for b in facts.imports}
-    draws = not _MIXES.isdisjoint(facts.calls) and not {"random", "numpy"}.isdisjoint(imported)
-    return draws and facts.calls.keys().isdisjoint(_SEEDS)
+    return not _DRAWS.isdisjoint(facts.calls) and not {"random", "numpy"}.isdisjoint(imported)
 
 
 def _is_called_by_nobody(function: Scope, program: Program) -> bool:

@@ -49,7 +49,7 @@ def is_unclear(
     facts, statement = place.scope.facts, place.statement
     return (
         _may_be_another_number(seeding, place, program)
-        or _is_seeded_further_on(seeding, process, families)
+        or _is_seeded_further_on(seeding, process, families, place)
         or _draws_options(seeding, families, program)
         or _repeats_names(seeding, families, place, program)
         or _has_no_number(seeding)
@@ -228,7 +228,19 @@ def is_for_something_else(met: SeedMet, program: Program) -> bool:
     return False
 
 
-def _is_seeded_further_on(seeding: Seeding, process: Scope | None, families: Collection[str]) -> bool:
-    """Whether the process seeds one of the generators somewhere itself: why that does not suffice is for its author."""
-    seeders = (met.seeder for met in seeding.met if met.process is process and met.seeder is not None)
-    return any(not set(seeder.families).isdisjoint(families) for seeder in seeders)
+def _is_seeded_further_on(seeding: Seeding, process: Scope | None, families: Collection[str], place: Place) -> bool:
+    """Whether the process seeds one of the generators somewhere itself, or others with the same seed, but only with
+    some, as by `if args.seed > 0:`: why that does not suffice, or when all should be seeded, is for its author."""
+    here = (met for met in seeding.met if met.process is process)
+    return any(_seeds_any_of(met, families) or _is_asked_of_seed(met, place) for met in here)
+
+
+def _seeds_any_of(met: SeedMet, families: Collection[str]) -> bool:
+    return met.seeder is not None and not set(met.seeder.families).isdisjoint(families)
+
+
+def _is_asked_of_seed(met: SeedMet, place: Place) -> bool:
+    """Whether the program's seed decides whether it is used."""
+    seed = met.seeder.seed if met.seeder is not None else None
+    is_own = seed is not None and place.own is not None and met.scope.facts.text(seed) == place.own.read
+    return is_own and any(about_seed(c.test) for c in conditions(met.node, met.scope))

@@ -8,20 +8,23 @@ import re
 
 from torchrepro_lint import catalogue
 from torchrepro_lint.checks.draft import Fix
-from torchrepro_lint.dataflow import Program, remembered
+from torchrepro_lint.dataflow import Module, Program, remembered
 from torchrepro_lint.dataflow.enclosing import block_of
 from torchrepro_lint.index import ModuleFacts, Scope
 from torchrepro_lint.index.parents import walk
 from torchrepro_lint.kernels.flags import Setting
+from torchrepro_lint.kernels.switches import stated
 from torchrepro_lint.model import Edit, Position, Range
 from torchrepro_lint.project.versions import allowed_in
+from torchrepro_lint.seeding.noise import learns_noise
+from torchrepro_lint.seeding.seedings import seedings
 from torchrepro_lint.seeding.training import only_evaluates
 from torchrepro_lint.syntax import Import, import_name, insert_after, insert_before, quoted, replace, top_line
 
 # A comment that only praises the other value, in a few words: it would be wrong of the new one. One that names anything
 # (a ticket, a person, a place, a number) or insists stays.
 PRAISE = re.compile(
-    r"\s*#(?!.*(?:noqa|type:|pylint|torchrepro|R-?CNN|infer|make sure|must|need|importan|require))"
+    r"\s*#(?!.*(?:noqa|type:|pylint|torchrepro|R-?CNN|infer|make sure|must|need|importan|require|except|exempt))"
     r"(?=\s*[a-z,.!?'()-]+(?:\s+[a-z,.!?'()-]+){0,11}\s*$).*"
     r"\b(?:fast(?:er|est)?|speeds?|speed-?ups?|tun(?:e|es|ing)|accelerat\w+|warn\w*|perform\w+|efficien\w+"
     r"|(?:activat|enabl|turn|us)\w*\b.*\bbenchmark\w*|benchmark mode)\b",
@@ -80,16 +83,21 @@ def is_explained(setting: Setting, program: Program) -> bool:
     the program itself says above that the switch is on."""
     facts, statement = setting.facts, setting.statement
     holder = facts.parents[statement]
-    behind = facts.source.line(statement.end_lineno or 0)[facts.range(statement).end.column - 1 :]
     is_above = top_line(facts, statement) < statement.lineno and not _comment_above(facts, statement)
     return (
         is_above
+        or _is_commented(facts, statement)
         or (isinstance(holder, ast.If) and _is_explained_beside(facts, holder))
         or _is_explained_below(facts, statement)
         or _is_under_a_heading(facts, statement)
-        or ("#" in behind and not PRAISE.match(behind))
         or is_announced(setting, program)
     )
+
+
+def _is_commented(facts: ModuleFacts, statement: ast.stmt) -> bool:
+    """Whether a comment behind a statement does more than praise the switch."""
+    behind = facts.source.line(statement.end_lineno or 0)[facts.range(statement).end.column - 1 :]
+    return "#" in behind and not PRAISE.match(behind)
 
 
 def _is_explained_beside(facts: ModuleFacts, holder: ast.If) -> bool:
@@ -116,9 +124,11 @@ def _is_explained_below(facts: ModuleFacts, statement: ast.stmt) -> bool:
 
 
 def is_after_speed(facts: ModuleFacts, program: Program) -> bool:
-    """Whether a program only uses a model, or times what it does: `cuda.Event(enable_timing=True)`, `def latency()`."""
+    """Whether a program only uses a model, has nothing to learn, or times what it does, as by
+    `cuda.Event(enable_timing=True)` or in a `def latency()`."""
     is_timed = facts.source.matches(r"\benable_timing\s*=\s*True\b|\bdef \w*latency\w*\(")
-    return is_timed or only_evaluates(facts, program)
+    is_in_vain = any(learns_noise(seeding, program) for seeding in seedings(facts, program))
+    return is_timed or is_in_vain or only_evaluates(facts, program)
 
 
 def is_announced(setting: Setting, program: Program, said: re.Pattern[str] = _SAYS) -> bool:
@@ -178,8 +188,9 @@ def _comment_above(facts: ModuleFacts, statement: ast.stmt) -> tuple[Edit, ...]:
 # -- deterministic kernels --------------------------------------------------------------------------------------------
 def convolutions_settled(seed: ast.Call, scope: Scope, program: Program) -> Fix:
     """`torch.backends.cudnn.deterministic = True` below the seeds that stand together with `seed`: it raises nowhere.
-    Unsafe where comments speak of such switches, where the program is after speed, where an object seeds for itself,
-    where a call that is given the seed may be all of the program, and where the program may run past it."""
+    Unsafe where comments speak of such switches, where the program is after speed, where it tunes its kernels for a
+    reason, where an object seeds for itself, where a call that is given the seed may be all of the program, and where
+    the program may run past it."""
     facts, statement = scope.facts, scope.facts.statement(seed)
     last = _last_seed(facts, statement)
     if last is None or "seed" not in facts.text(seed.func):  # what runs the program, with a seed of its own
@@ -190,7 +201,14 @@ def convolutions_settled(seed: ast.Call, scope: Scope, program: Program) -> Fix:
     is_whole = getattr(statement, "value", None) is seed
     is_doubtful = bool(spoken_of) or is_objects or not is_whole or _is_one_of_two_ways(facts, last)
     fix = (insert_after(facts, last, f"{switch.text} = True"), *switch.edits)
-    return Fix(fix, is_doubtful or is_after_speed(facts, program))
+    return Fix(fix, is_doubtful or _tunes_for_a_reason(scope, program) or is_after_speed(facts, program))
+
+
+def _tunes_for_a_reason(scope: Scope, program: Program) -> bool:
+    """Whether the function that seeds turns the autotuner on, with a comment of its own: `# an exemption for speed`."""
+    tuners = stated(Module(scope.facts, program), "torch.backends.cudnn", "benchmark").settings
+    inside = (s for s, value in tuners if value and s.scope.function is scope.function)
+    return any(_is_commented(s.facts, s.statement) for s in inside)
 
 
 def _is_one_of_two_ways(facts: ModuleFacts, statement: ast.stmt) -> bool:
@@ -201,7 +219,13 @@ def _is_one_of_two_ways(facts: ModuleFacts, statement: ast.stmt) -> bool:
 
 
 def _is_negated(test: ast.expr) -> bool:
-    return isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not) and not isinstance(test.operand, ast.Compare)
+    """`not cuda`, and where the seed is none: `seed is None`, `seed == -1`."""
+    match test:
+        case ast.UnaryOp(op=ast.Not(), operand=asked):
+            return not isinstance(asked, ast.Compare)
+        case ast.Compare(ops=[ast.Eq() | ast.Is()], comparators=[ast.Constant(value=None) | ast.UnaryOp()]):
+            return True
+    return False
 
 
 def determinism_asked_for(seed: ast.Call, scope: Scope, program: Program) -> Fix:

@@ -35,6 +35,7 @@ from torchrepro_lint.rng.ranks import has_ranks
 from torchrepro_lint.rng.reseeds import is_helper
 from torchrepro_lint.rng.seed_options import SEED_NAME
 from torchrepro_lint.rng.usual_seed import usual_seed
+from torchrepro_lint.seeding.training import only_evaluates
 from torchrepro_lint.syntax import Import, import_name, replace
 
 _MEANT = re.compile(
@@ -107,6 +108,13 @@ def _undoes(call: ast.Call, scope: Scope, program: Program) -> bool:
     known = _kept(scope.facts, program)
     kept = known.get((scope.function, _generator(call))) if known else None
     return kept is not None and kept[0].lineno < call.lineno and not are_exclusive(kept, (call, scope))
+
+
+def _is_asked_for(call: ast.Call, scope: Scope) -> bool:
+    """Whether the program comes by where its user asks for another seed each time: `if seed == "random":`."""
+    tests = (node for c in conditions(call, scope) for node in ast.walk(c.test))
+    texts = (node.value for node in tests if isinstance(node, ast.Constant) and isinstance(node.value, str))
+    return any("random" in text.lower() for text in texts)
 
 
 @remembered
@@ -232,12 +240,22 @@ def _without_seed(module: Module, program: Program) -> Iterator[Draft]:
             edits = ()  # whatever it plays or chooses, it trains nothing
         in_worker = is_worker_init(call.scope, program)
         unsafe = not (in_worker or runs_once(program, call.node, call.scope))
-        unsafe = unsafe or _undoes(call.node, call.scope, program)
+        unsafe = unsafe or _undoes(call.node, call.scope, program) or _is_asked_for(call.node, call.scope)
+        unsafe = unsafe or (in_worker and (_never_runs(call.scope) or only_evaluates(call.facts, program)))
         often = not in_worker and runs_often(program, call.node, call.scope)
         edits = (*edits, *imports) if edits and not often else ()
         draft = Draft(call.node, {"call": call.written}, "none", edits=edits, unsafe=unsafe)
         given = seed if isinstance(seed, Site) else None
         yield placed(draft, given, program, str(program.project.seed), is_none)
+
+
+def _never_runs(scope: Scope) -> bool:
+    """Whether a lambda is for the workers of a loader that has none."""
+    facts = scope.facts
+    keyword = facts.parents.get(scope.node) if scope.kind == "lambda" else None
+    loader = facts.parents.get(keyword) if keyword is not None else None
+    workers = keyword_value(loader, "num_workers") if isinstance(loader, ast.Call) else None
+    return isinstance(workers, ast.Constant) and workers.value == 0
 
 
 def _drawn_by_default(module: Module, program: Program) -> Iterator[Draft]:
@@ -309,4 +327,5 @@ def _reseed(call: Call, row: Mapping[str, Any] | None, program: Program) -> Draf
         seed, more = seed_or_workers(program, call.scope, call.node)
         edits = (replace(call.facts, call.node, f"{instead.text}({seed})"), *instead.edits, *more)
     unsafe = not (in_worker or runs_once(program, call.node, call.scope)) or _undoes(call.node, call.scope, program)
+    unsafe = unsafe or _is_asked_for(call.node, call.scope)
     return Draft(call.node, {"call": call.written}, "reseed", edits=edits, unsafe=unsafe)

@@ -17,6 +17,7 @@ from torchrepro_lint.dataflow import Call, Module, Program, Site, remembered
 from torchrepro_lint.dataflow.binding import keyword_value
 from torchrepro_lint.dataflow.conditions import is_dead
 from torchrepro_lint.dataflow.enclosing import loops_around
+from torchrepro_lint.dataflow.options import outcome
 from torchrepro_lint.index import ModuleFacts
 from torchrepro_lint.loading import loaders
 from torchrepro_lint.loading.looked_at import is_for_evaluation
@@ -121,7 +122,7 @@ def _is_in_order(call: Call) -> bool:
     """Whether the loader is told not to shuffle: what its workers draw is decided by the seed of the program, and most
     that are told so evaluate, and draw nothing."""
     shuffle = loaders.argument(call, "shuffle")
-    told = isinstance(shuffle, Site) and isinstance(shuffle.node, ast.Constant) and not shuffle.node.value
+    told = isinstance(shuffle, Site) and outcome(shuffle.node, shuffle.scope, call.program).certain is False
     return told and loaders.argument(call, "sampler") is None and loaders.argument(call, "batch_sampler") is None
 
 

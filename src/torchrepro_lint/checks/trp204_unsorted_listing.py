@@ -9,6 +9,7 @@ from torchrepro_lint.checks.draft import Draft, Place
 from torchrepro_lint.checks.order_doubts import is_unclear
 from torchrepro_lint.checks.sorting import sorted_listing, sorted_walk
 from torchrepro_lint.dataflow import Module, Program
+from torchrepro_lint.dataflow.enclosing import names_in
 from torchrepro_lint.index import Scope, last_name
 from torchrepro_lint.index.parents import walk
 from torchrepro_lint.loading.decisions import FIRST, TAKEN, Decision, sorts
@@ -29,6 +30,7 @@ def check(module: Module, program: Program) -> Iterator[Draft]:
     places = _by_place(found)
     nested = [(inner.node, outer) for inner in found for outer in _outer(inner, places)]
     doubtful |= {node for pair in nested if not doubtful.isdisjoint(pair) for node in pair}
+    doubtful |= {inner.node for inner in found if not doubtful.isdisjoint(_taken_from(inner, places))}
     yield from (draft._replace(unsafe=node in doubtful) for node, draft in drafts.items())
 
 
@@ -49,6 +51,12 @@ def _outer(listing: Listing, places: Mapping[tuple[Scope, ast.AST | str], Sequen
     inside = (n.id if isinstance(n, ast.Name) else n for loop in loops for n in walk(loop))
     found = {node for at in inside for node in places.get((listing.scope.function, at), ())}
     return found - {listing.node}
+
+
+def _taken_from(listing: Listing, places: Mapping[tuple[Scope, ast.AST | str], Sequence[ast.Call]]) -> set[ast.Call]:
+    """The listings of which an item is part of a listing's folder: `os.listdir(os.path.join(root, names[0]))`."""
+    names = names_in(*listing.node.args)
+    return {node for name in names for node in places.get((listing.scope.function, name), ())} - {listing.node}
 
 
 def _folder(listing: Listing) -> tuple[str, Scope]:

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 
 from torchrepro_lint.checks.configured import cause, placed
 from torchrepro_lint.checks.draft import Draft
+from torchrepro_lint.checks.generator_doubts import is_never_seeded
 from torchrepro_lint.checks.switch_edit import (
     is_after_speed,
     is_explained,
@@ -19,11 +20,13 @@ from torchrepro_lint.dataflow import Module, Program, Site, remembered
 from torchrepro_lint.dataflow.enclosing import block_of
 from torchrepro_lint.dataflow.reachability import cleans_up
 from torchrepro_lint.elements import Certainty
-from torchrepro_lint.index import ModuleFacts, Scope
+from torchrepro_lint.index import ModuleFacts, Scope, last_name
 from torchrepro_lint.index.parents import walk
 from torchrepro_lint.kernels.flags import Setting, follows_request, reads_switch
 from torchrepro_lint.kernels.switches import stated
 from torchrepro_lint.rng.predicates import is_unrequested, needs_option
+from torchrepro_lint.seeding.seedings import seedings
+from torchrepro_lint.seeding.training import trains_nothing
 
 OWNER, NAME = "torch.backends.cudnn", "benchmark"
 _MEASURES = re.compile(
@@ -31,6 +34,8 @@ _MEASURES = re.compile(
     re.IGNORECASE,
 )
 _EXTRACTS = re.compile(r"(?:^|[/_-])extract", re.IGNORECASE)  # what uses a model, and trains none
+_SEEDS = re.compile(r"seed|random|rng|reprod|determin", re.IGNORECASE)
+_TESTS = re.compile(r"^(?!.*train)(?:\w*_)?(?:test|testing|eval|evaluate|validate|infer|inference|predict)$")
 _WARMS_UP = re.compile(rb"\bdef (?=\w*cudnn)\w*warm_?up|\bwarm(?:ing)?[ _-]?up (?:of )?cudnn\b", re.IGNORECASE)
 
 
@@ -51,6 +56,10 @@ def check(module: Module, program: Program) -> Iterator[Draft]:
             or is_set_back(setting, program)
             or is_handed_on(setting)
             or _has_switch_of_its_own(setting, program)
+            or is_never_seeded(setting.facts, program)
+            or _neither_trains_nor_seeds(setting.facts, program)
+            or _may_be_turned_off_below(setting, program)
+            or _is_of_tests(setting, program)
             or (bool(off) and off.get(setting.scope.function, setting.statement.lineno) < setting.statement.lineno)
         )
         draft = Draft(setting.node, {"written": setting.written}, edits=with_value(setting, "False"), unsafe=unsafe)
@@ -74,10 +83,38 @@ def _is_after_speed(facts: ModuleFacts, program: Program) -> bool:
     return is_named or is_after_speed(facts, program) or _is_warmed_up(program)
 
 
+@remembered
+def _neither_trains_nor_seeds(facts: ModuleFacts, program: Program) -> bool:
+    """Whether the guard of a file runs a program that neither trains nor seeds."""
+    is_alone = facts.guard is not None and trains_nothing(facts, program)
+    return is_alone and not any(seeding.met for seeding in seedings(facts, program))
+
+
 def _turned_off(settings: Sequence[tuple[Setting, bool | None]]) -> dict[Scope, int]:
     """The lines at which functions turn the switch off: what one turns on further down is as it was elsewhere."""
     off = [setting for setting, value in settings if value is False and setting.scope.function.kind != "module"]
     return {setting.scope.function: setting.statement.lineno for setting in reversed(off)}
+
+
+def _is_of_tests(setting: Setting, program: Program) -> bool:
+    """Whether a function sets the switch that by its name only tests a model: `def run_test(args):`."""
+    name = setting.scope.function.own_name
+    told = setting.scope.function.kind == "function" and _TESTS.search(name) is not None
+    return program.by_name(told, "that a function only tests", setting.scope, name)
+
+
+def _may_be_turned_off_below(setting: Setting, program: Program) -> bool:
+    """Whether the function that sets the switch then calls another that turns it off, if only for some seeds: who gives
+    others wants it on."""
+    function, line = setting.scope.function, setting.statement.lineno
+    calls = ((call, scope) for call, scope in setting.facts.every_call() if _SEEDS.search(last_name(call.func)))
+    below = (site for site in calls if site[1].function is function and site[0].lineno > line)
+    return any(_turns_off(callee, program) for site in below for callee in program.functions_run(*site))
+
+
+def _turns_off(function: Scope, program: Program) -> bool:
+    settings = stated(Module(function.facts, program), OWNER, NAME).settings
+    return any(value is False and setting.scope.function is function for setting, value in settings)
 
 
 def _has_switch_of_its_own(setting: Setting, program: Program) -> bool:

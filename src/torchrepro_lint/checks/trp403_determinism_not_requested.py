@@ -6,9 +6,10 @@ import ast
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from torchrepro_lint.checks.draft import Draft, Place
+from torchrepro_lint.checks.draft import Draft, Fix, Place
 from torchrepro_lint.dataflow import Module, NodeSite, Program, remembered
 from torchrepro_lint.index import ModuleFacts, last_name
+from torchrepro_lint.project.entries import is_tried_out
 from torchrepro_lint.seeding.seedings import seedings
 
 if TYPE_CHECKING:
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
 
 REQUESTS = ("use_deterministic_algorithms", "set_deterministic_debug_mode", "set_deterministic",
             "enable_full_determinism", "set_determinism", "fill_uninitialized_memory")  # fmt: skip
+
+_CHECKS = frozenset({"gradcheck", "gradgradcheck"})  # whose numbers have to be near enough, not the same
 
 
 def check(module: Module, program: Program) -> Iterator[Draft]:
@@ -74,7 +77,8 @@ def _draft(module: Module, program: Program, seeding: Seeding, seed: Seeder, ker
     from torchrepro_lint.kernels.convolutions import is_attention
 
     asked_for = determinism_asked_for if is_attention(kernel) else convolutions_settled
-    fix = asked_for(seed.node, seed.scope, program)
+    is_set = any("deterministic" in facts.attribute_sets for facts in seeding.visited)  # off, there
+    fix = asked_for(seed.node, seed.scope, program) if not is_set else Fix()
     seeded = seed.scope.facts
     here = seeded is module.facts
     elsewhere = () if here else (Place(seeded, seed.node, "torch is seeded here"),)
@@ -83,8 +87,13 @@ def _draft(module: Module, program: Program, seeding: Seeding, seed: Seeder, ker
         {"seed": seeded.text(seed.node)},
         related=(*elsewhere, Place(kernel[1].facts, kernel[0], "its kernels are chosen here")),
         edits=fix.edits,
-        unsafe=fix.unsafe,
+        unsafe=fix.unsafe or _only_tries(seeding, program),
     )
+
+
+def _only_tries(seeding: Seeding, program: Program) -> bool:
+    """Whether a program checks gradients, or is how a module is tried out that others import."""
+    return not seeding.reached.isdisjoint(_CHECKS) or is_tried_out(seeding.entry.facts, program.project)
 
 
 @remembered

@@ -26,6 +26,7 @@ NUMBERED = "decides the number of each item"
 TAKEN = "decides which item is taken"
 FIRST = "decides which item comes first"
 KEPT = "decides which item is kept"
+PARTS = "decides which items each part gets"
 INDEXED = "decides which item each index refers to"
 GIVEN = "becomes the order of the data that is returned"
 ONE_OF_THEM = (TAKEN, FIRST, KEPT)
@@ -90,8 +91,9 @@ def saves(call: ast.Call, scope: Scope, program: Program) -> bool:
 
 
 def is_sorted_at(node: ast.expr, scope: Scope) -> bool:
-    """Whether the order of what `node` reads is fixed from there on: `x.sort()`, `x[:] = sorted(x)`, `x = sorted(x)`,
-    `x = sorted(i for i in x if i)`, `x = dict(sorted(x.items()))`, or `x[key] = x[key].sort_values("name")`."""
+    """Whether the order of what `node` reads is fixed from there on, or wherever someone asks for it: `x.sort()`,
+    `x[:] = sorted(x)`, `x = sorted(x)`, `x = sorted(i for i in x if i)`, `x = dict(sorted(x.items()))`, or
+    `x[key] = x[key].sort_values("name")`."""
     parents = scope.facts.parents
     holder = parents[node]
     if isinstance(holder, ast.Subscript) and holder.value is node and isinstance(parents[holder], ast.Attribute):
@@ -111,7 +113,10 @@ def is_sorted_at(node: ast.expr, scope: Scope) -> bool:
         return isinstance(value, ast.Call) and sorts(value)
     made = _chosen_from(node, scope)
     holder = parents[made] if made is not node else holder
-    return isinstance(holder, ast.Call) and sorts(holder) and _is_stored_as(node, holder, scope)
+    if not isinstance(holder, ast.Call) or not sorts(holder):
+        return False
+    is_asked_for = isinstance(parents[holder], ast.IfExp)  # `return sorted(names) if sort else names`
+    return is_asked_for or _is_stored_as(node, holder, scope)
 
 
 def _chosen_from(node: ast.expr, scope: Scope) -> ast.expr:

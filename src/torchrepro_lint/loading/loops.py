@@ -78,6 +78,10 @@ def effects(facts: ModuleFacts, owner: Loop | ast.While | ast.FunctionDef | ast.
             case ast.AugAssign(op=ast.Add(), target=ast.Name() | ast.Attribute() as target, value=value):
                 if not isinstance(value, ast.Constant) and not reader.is_local(target):
                     yield Effect("sequence", node, target)
+            case ast.AugAssign(op=ast.Add(), target=ast.Subscript() as target, value=ast.List() | ast.ListComp()):
+                filled, kind = reader.container(target)  # a list, no sum
+                if filled is not None and not reader.is_local(filled):
+                    yield Effect(kind, node, filled)
             case ast.Yield(value=ast.expr()) | ast.YieldFrom():
                 yield Effect("yield", node)
             case ast.Return(value=ast.expr() as value) if reader.is_loop and not isinstance(value, ast.Constant):
@@ -175,7 +179,7 @@ class _Body:
     def call(self, call: ast.Call) -> Iterator[Effect]:
         function = call.func
         if isinstance(function, ast.Attribute) and function.attr in _FILLS and not self._is_module(function.value):
-            receiver, kind = self._container(function.value)
+            receiver, kind = self.container(function.value)
             if receiver is not None and not self.is_local(receiver) and not self.is_first_round(call):
                 if any(self.numbers(a) for a in call.args):
                     yield Effect("decides", call, why="decides the number of each item")
@@ -214,7 +218,7 @@ class _Body:
         counted = any(_mentions(a, self.counters) for a in given)
         return counted and any(_mentions(a, (self.items | self.local) - self.counters) for a in (call.func, *given))
 
-    def _container(self, receiver: ast.expr) -> tuple[ast.expr | None, Kind]:
+    def container(self, receiver: ast.expr) -> tuple[ast.expr | None, Kind]:
         """What `receiver.append(...)` fills: a list, or one of the lists in a dict (but not the round's own)."""
         match receiver:
             case ast.Name() | ast.Attribute():

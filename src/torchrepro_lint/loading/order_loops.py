@@ -8,6 +8,7 @@ from typing import Literal, TypeAlias
 
 from torchrepro_lint import catalogue
 from torchrepro_lint.dataflow import Program, start_of
+from torchrepro_lint.dataflow.binding import argument_for
 from torchrepro_lint.dataflow.conditions import conditions
 from torchrepro_lint.dataflow.edges import Edges
 from torchrepro_lint.dataflow.enclosing import names_in, run_with
@@ -123,7 +124,7 @@ def _never_runs(node: ast.AST, use: Use[Shown], program: Program) -> bool:
     return any(outcome(c.test, scope, program).certain is (not c.holds) for c in conditions(node, scope))
 
 
-def _filled(effect: Effect, target: ast.expr, facts: ModuleFacts, edges: Edges) -> Steps:
+def _filled(effect: Effect, target: ast.expr, facts: ModuleFacts, edges: Edges) -> Iterator[Step]:
     """Something that the rounds fill in their order."""
     shown: Shown = "mapping" if effect.kind == "mapping" else "text" if _is_text(target, facts) else "sequence"
     path = (ANY,) if effect.kind == "lists" else ()
@@ -132,7 +133,22 @@ def _filled(effect: Effect, target: ast.expr, facts: ModuleFacts, edges: Edges) 
         return STOP
     bound = scope.bindings_of(target) if isinstance(target, ast.Name) and shown == "sequence" else ()
     names = (target, *(name for binding in bound for name in other_names(binding)))
-    return (step for name in names for step in stored(name, statement, Use(name, scope, shown, path), edges))
+    for name in names:
+        use = Use(name, scope, shown, path)
+        yield from stored(name, statement, use, edges)
+        yield from _filled_for_callers(use, edges)
+
+
+def _filled_for_callers(use: Use[Shown], edges: Edges) -> Iterator[Step]:
+    """A list or dict that a function is given to fill, where those that call it read it."""
+    name = use.node.id if isinstance(use.node, ast.Name) else ""
+    owner = use.scope.function
+    if owner.kind != "function" or not any(b.kind == "parameter" for b in owner.bindings.get(name, ())):
+        return
+    for call, where in edges.program.callers_of(owner) or ():
+        passed = argument_for(call, owner, name)
+        if isinstance(passed, ast.Name | ast.Attribute):
+            yield from stored(passed, where.facts.statement(call), Use(passed, where, use.state, use.path), edges)
 
 
 def _has_places(target: ast.expr, scope: Scope) -> bool:

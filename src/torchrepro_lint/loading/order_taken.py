@@ -21,6 +21,7 @@ from torchrepro_lint.loading import order_loops
 from torchrepro_lint.loading.decisions import (
     INDEXED,
     NUMBERED,
+    PARTS,
     SAVED,
     TAKEN,
     WRITTEN,
@@ -36,7 +37,6 @@ from torchrepro_lint.loading.order_loops import only_compares
 from torchrepro_lint.rng.draws import draw_of
 
 _COUNTING = frozenset({"range", "count"})
-_PARTS = "decides which items each part gets"
 _WRAPPERS = frozenset({"iter", "list", "tuple", "sorted"})
 _TELLS = frozenset({"print", "debug", "info", "warning", "error", "critical", "exception"})
 _TEXTS = frozenset({"join", "str", "repr", "format", "len", "sorted", "list", "basename"})
@@ -81,11 +81,11 @@ def indexed(parent: ast.Subscript, use: Use[Shown], edges: Edges, asked: ast.exp
         case ast.Slice(lower=None, upper=None, step=None):
             return (use.at(parent),)
         case ast.Slice():
-            return STOP if _is_only_told(parent, scope) else decided(use, parent, _PARTS)
+            return STOP if _is_only_told(parent, scope) else decided(use, parent, PARTS)
         case ast.Tuple(elts=[ast.Slice(lower=None, upper=None, step=None) | ast.Constant(value=EllipsisType()), *_]):
             return (use.at(parent),)  # columns of all rows
         case ast.Tuple(elts=[ast.Slice(), *_]):
-            return STOP if _is_only_told(parent, scope) else decided(use, parent, _PARTS)
+            return STOP if _is_only_told(parent, scope) else decided(use, parent, PARTS)
         case ast.Constant(value=str()) | ast.Tuple():
             return STOP
         case index if _is_mask(_held(index, scope)):
@@ -98,6 +98,8 @@ def indexed(parent: ast.Subscript, use: Use[Shown], edges: Edges, asked: ast.exp
             return decided(use, parent, TAKEN)
         case ast.Name(id=index) if (loop := _loop_over(parent.value, index, scope)) is not None:
             return order_loops.rounds(loop, use, edges)
+        case ast.Name(id=index) if _is_one_of_few(parent, index, scope):
+            return decided(use, parent, TAKEN)
         case index if _is_found_by_value(index, parent.value, scope, edges.program):
             return STOP
         case ast.Call() as call if draw_of(edges.program, edges.program.callee(call, scope), call, scope) is not None:
@@ -131,6 +133,8 @@ def _is_found_by_value(index: ast.expr, items: ast.expr, scope: Scope, program: 
     is_function = program.qualified(index.func, scope) is not None
     held = index.func.value if isinstance(index.func, ast.Attribute) else None
     values = (index.args[0] if index.args else None) if is_function else held
+    if values is not None and ast.dump(values) == ast.dump(items):  # the greatest itself
+        return True
     if isinstance(values, ast.Name):
         bindings = scope.bindings.get(values.id, ())
         values = bindings[0].value if len(bindings) == 1 else None
@@ -152,13 +156,21 @@ def _loop_over(items: ast.expr, index: str, scope: Scope) -> ast.For | None:
     return None
 
 
+def _is_one_of_few(node: ast.expr, index: str, scope: Scope) -> bool:
+    """Whether an item is taken by places that are written out: `for i in (-2, -1): read(items[i])`."""
+    loops = (n for n in scope.facts.ancestors(node) if isinstance(n, ast.For))
+    loop = next((n for n in loops if isinstance(n.target, ast.Name) and n.target.id == index), None)
+    places = loop.iter.elts if loop is not None and isinstance(loop.iter, ast.List | ast.Tuple) else []
+    return bool(places) and all(isinstance(n, ast.Constant | ast.UnaryOp) for n in places)
+
+
 def _are_all(numbers: ast.expr, items: str, scope: Scope) -> bool:
-    """`range(len(items))`, `range(0, len(items))`, with a progress bar around it, or a name for any of these."""
+    """`range(len(items))`, `xrange(0, len(items))`, with a progress bar around it, or a name for any of these."""
     numbers = _held(numbers, scope)
     while isinstance(numbers, ast.Call) and numbers.args and last_name(numbers.func) == "tqdm":
         numbers = _held(numbers.args[0], scope)
     match numbers:
-        case ast.Call(func=ast.Name(id="range"), args=[*start, stop]):
+        case ast.Call(func=ast.Name(id="range" | "xrange"), args=[*start, stop]):
             match _held(stop, scope):
                 case ast.Call(func=ast.Name(id="len"), args=[listed]) if ast.dump(listed) == items:
                     return all(isinstance(n, ast.Constant) and n.value == 0 for n in start)

@@ -42,14 +42,14 @@ _CPU = re.compile(r"_cpu$")
 # A scheduler that works on tensors steps a diffusion model backwards, which only sampling does.
 _EVALUATION_CLASS = re.compile(r"(?:Validator|Predictor|Evaluator|Visuali[sz]er|Pipeline|Exporter|Scheduler)$")
 _EVALUATION_FOLDER = re.compile(
-    r"^(?:tests?|(?:torch)?metrics?|evaluations?|evaluators?|inference|(?:\w+_)?pipelines?)$"
+    r"^(?:tests?|(?:torch)?metrics?|evaluations?|eval(?:_\w+)?|evaluators?|inference|(?:\w+_)?pipelines?)$"
 )
 _TEST_FILE = re.compile(r"^(?:test_|conftest)|_test$")
 _EVALUATION_FILE = _words(
     r"^(?:eval|val(?:id)?$|test$|validat|inference|infer_|demo|predict|visuali[sz]|plot|export|convert_|post_?process)",
     r"^generation(?:_|$)",
     r"^(?:image|video|audio|feature)_(?:processing|extraction)",
-    r"_eval(?:uation)?$|^(?!.*train)\w+_eval_",
+    r"_(?:eval(?:uation)?|demo)$|^(?!.*train)\w+_eval_",
 )
 _TRIAL_FILE = re.compile(
     r"^generate(?:_(?:script|samples?|images?|audio|text|music))?$"

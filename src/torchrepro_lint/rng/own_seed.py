@@ -10,6 +10,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 
 from torchrepro_lint.dataflow import CallSite, Program, remembered
+from torchrepro_lint.dataflow.abstract_values import Constant, is_configured
 from torchrepro_lint.dataflow.binding import argument_for, named_parameters
 from torchrepro_lint.dataflow.enclosing import is_in_body
 from torchrepro_lint.index import Scope
@@ -38,7 +39,9 @@ def generator_seed(scope: Scope, node: ast.AST, program: Program) -> str:
     own = own_seed(scope, node, program)
     is_sure = own is not None and own.text == own.read
     given = seeded_with(scope.function, node, program) if not is_sure else None
-    return given or (own.text if own is not None else str(usual_seed(scope.facts, program)))
+    if own is not None and (given is None or given.isdecimal()):
+        return own.text
+    return given or str(usual_seed(scope.facts, program))
 
 
 def numbered(seed: str, number: int) -> str:
@@ -162,13 +165,23 @@ def _handed_on(call: CallSite, function: Scope, further: int, program: Program) 
         text = _given_by_callers(caller, further - 1, program) or ""
     else:
         text = caller.facts.text(seed) if ast.unparse(seed) not in _stored(caller, program) else ""
+    if text.isdecimal():
+        return text
     root = next(iter(re.findall(r"^[^\W\d]\w*", text)), "")
     for parameter in named_parameters(function):
         passed = argument_for(node, function, parameter)
         if isinstance(passed, ast.Name) and passed.id == root and len(function.bindings[parameter]) == 1:
             return parameter + text.removeprefix(root)
     is_shared = {s.binding_scope(root) for s in (caller, function)} == {function.facts.scope}
-    return text if is_shared else None
+    return text if is_shared else _number(seed, caller, program) if text else None
+
+
+def _number(seed: ast.expr | None, scope: Scope, program: Program) -> str | None:
+    """The one number of the code that a name holds: `seed = 0` further above."""
+    match program.origins(seed, scope) if seed is not None else []:
+        case [Constant(node=node, value=value) as made] if is_seed(node) and not is_configured(made):
+            return str(value)
+    return None
 
 
 @remembered

@@ -27,6 +27,7 @@ _SEEDS = re.compile(  # what a function is called that is given one
     r"(?:\w+_)?seed(?:_(?:all|everything|torch|rng|random|numpy|python|cuda))*|default_rng|Random(?:State)?"
     r"|(?:set|init|fix)_?random_?(?:seed|state)s?|SeedSequence|PRNGKey"
 )
+_DRAWN_FOR_EYES = frozenset({"TSNE", "UMAP"})  # pictures of what was learned
 _TURNED_OFF = re.compile(r"^[ \t\"]*#[ \t#]*[\w.]{0,80}seed\w{0,40}\(", re.MULTILINE)  # also in a notebook's JSON
 _READ = re.compile(  # an attribute that is not called, an item
     r"(?:\.[\s\\]{0,80}|\[[\s(]{0,80}u?[\"'])\w{0,80}(?:seed|random_?state)\w{0,80}\b(?!\s{0,80}\()", re.IGNORECASE
@@ -150,6 +151,8 @@ def _numbers_of(facts: ModuleFacts) -> Iterator[int]:
 def _given(facts: ModuleFacts) -> Iterator[ast.expr | None]:
     """The values that a file calls a seed: of arguments, variables, attributes, parameters by default, dicts."""
     for name, calls in facts.calls.items():
+        if name in _DRAWN_FOR_EYES:
+            continue
         seeds = _SEEDS.fullmatch(name) is not None
         for call, _ in calls:
             yield from (k.value for k in call.keywords if _is_named(k.arg))

@@ -30,7 +30,8 @@ _EARNEST = frozenset({"parse_args", "DataLoader", "fit", "LightningCLI", "load",
 _LOOKS = frozenset({"eval", "register_hook", "register_backward_hook", "register_full_backward_hook"})
 TRAINS = ("backward", "manual_backward", "fit", "zero_grad")
 # What makes new parameters of gradients: an optimizer, a framework, or the program itself, which may do it in place.
-_UPDATES = ("step", "fit", "manual_backward", "minimize", "add_", "sub_", "addcdiv_", "lerp_")
+_IN_PLACE = ("add_", "sub_", "addcdiv_", "lerp_")
+_UPDATES = ("step", "fit", "manual_backward", "minimize", *_IN_PLACE)
 _FITS_NOTHING = ("sklearn.preprocessing.", "sklearn.neighbors.")
 _LOOPS = ("fit", "minimize")  # what has a loop of its own
 # A function that is a program, but no `get_train_split`; others are tried out under a guard.
@@ -212,8 +213,10 @@ class Seeding:
 
     @property
     def updates(self) -> bool:
-        """Whether anything in the files of the program may change parameters by their gradients."""
-        return any(name in facts.calls for facts in self.visited for name in _UPDATES) or any(
+        """Whether anything in the files of the program may change parameters by their gradients. What a `forward` does
+        in place keeps statistics."""
+        calls = ((name, site) for facts in self.visited for name in _UPDATES for site in facts.calls.get(name, ()))
+        return any(name not in _IN_PLACE or scope.function.own_name != "forward" for name, (_, scope) in calls) or any(
             self.runs(read, facts.scope_of(read))
             and not isinstance(facts.parents[read], ast.Call)
             and not isinstance(facts.statement(read), ast.Assert)
@@ -318,7 +321,8 @@ class Seeding:
     @property
     def _is_earnest(self) -> bool:
         has_options = "parse_args" not in self.reached or "add_argument" in self.reached
-        return not self.reached.isdisjoint((_EARNEST if has_options else _EARNEST - {"parse_args"}) | _TRAINERS)
+        found = self.reached & ((_EARNEST if has_options else _EARNEST - {"parse_args"}) | _TRAINERS)
+        return bool(found) and (found != {"write"} or not all(map(_is_shown, self.calls("write"))))
 
     @property
     def _is_of_layers(self) -> bool:
@@ -442,3 +446,8 @@ def _is_short(iterated: ast.expr) -> bool:
         case ast.Tuple(elts=items) | ast.List(elts=items):
             return len(items) <= MAX_TRIES and not any(isinstance(item, ast.Starred) for item in items)
     return False
+
+
+def _is_shown(site: CallSite) -> bool:
+    """Whether what is written goes to the screen: `sys.stdout.write(...)`."""
+    return ast.unparse(site[0].func).startswith(("sys.stdout.", "sys.stderr."))

@@ -12,11 +12,14 @@ from torchrepro_lint.index import ModuleFacts, Scope
 from torchrepro_lint.project import roles
 from torchrepro_lint.project.contents import is_test
 from torchrepro_lint.project.entries import STARTS, entries, is_tried_out
+from torchrepro_lint.seeding.noise import learns_noise
 from torchrepro_lint.seeding.seeding import TRAINS, Seeding
 from torchrepro_lint.seeding.seedings import seedings
 from torchrepro_lint.seeding.unfollowed import may_train, may_use_tensors, names_code, uses_tensors
 
 _TRAINS_BY_NAME = re.compile(r"(?i)backward|step|train|fit(?!_transform)|learn|optim|run|main")
+_TRAINER = re.compile(r"(?i)train|learn|agent|runner|engine|solver|algo|experiment|pipeline|session")
+_MEASURES = re.compile(r"(?i)bench|perf(?:ormance)?(?:_|$)")
 _GRADIENTS = frozenset({"backward", "manual_backward", "fit", "train", "grad", "value_and_grad", "minimize"})
 MAX_PROGRAMS = 16  # that run the code of one file
 
@@ -30,6 +33,7 @@ def is_for_training(seeding: Seeding, program: Program) -> bool:
     if (
         seeding.measures_time
         or _computes_nothing(seeding)
+        or learns_noise(seeding, program)
         or _is_tried_once(seeding, program)
         or is_named_otherwise(seeding.entry.facts, program)
     ):
@@ -55,7 +59,7 @@ def _is_tried_once(seeding: Seeding, program: Program) -> bool:
     """Whether a program shows how something is done: a notebook that takes a step or two, another that does so on input
     that it makes up, or the guard of a file with classes that does it any number of times."""
     facts, trains = seeding.entry.facts, seeding.trains_repeatedly or may_train(seeding, program)
-    if facts.source.path.stem.startswith("bench"):
+    if _MEASURES.match(facts.source.path.stem):
         return True
     is_in_sight = "backward" in facts.calls and not seeding.trains_repeatedly
     if facts.source.cells:
@@ -64,8 +68,10 @@ def _is_tried_once(seeding: Seeding, program: Program) -> bool:
     is_named = roles.is_no_training(facts.source.rel)
     if is_in_sight and is_named:
         return True
+    if _tries_layers(seeding):
+        return True
     if not trains:
-        return seeding.is_made_up or seeding.is_shown or _tries_layers(seeding) or is_named
+        return seeding.is_made_up or seeding.is_shown or is_named
     is_made_up = seeding.is_made_up or seeding.is_made_up_by("numpy")
     return is_made_up and seeding.entry.is_guarded and _defines_layers(facts)
 
@@ -81,10 +87,19 @@ def is_named_otherwise(facts: ModuleFacts, program: Program) -> bool:
     """Whether a file without a step of training says by its name that it does something else. What a step gives, an
     environment has made."""
     steps = (call for call, _ in facts.calls.get("step", ()))
-    trains = any(name in facts.calls for name in (*TRAINS, "train"))
+    trains = any(name in facts.calls for name in TRAINS)
+    trains = trains or not all(map(_sets_mode, (call for call, _ in facts.calls.get("train", ()))))
     trains = trains or any(isinstance(facts.parents[call], ast.Expr) for call in steps)
     says = not trains and roles.is_no_training(facts.source.rel)
     return program.by_name(says, "that a program trains nothing", facts.scope, facts.source.rel)
+
+
+def _sets_mode(call: ast.Call) -> bool:
+    """Whether a call of `train` is that of a model, which sets its mode: `layer.train()`, not `trainer.train()`."""
+    match call:
+        case ast.Call(func=ast.Attribute(value=ast.expr() as held), args=[], keywords=[]):
+            return _TRAINER.search(ast.unparse(held)) is None
+    return False
 
 
 def is_called_otherwise(facts: ModuleFacts, program: Program) -> bool:

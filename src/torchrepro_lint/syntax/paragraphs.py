@@ -14,6 +14,8 @@ from torchrepro_lint.index.parents import walk
 from torchrepro_lint.syntax.statements import begins_cell, is_docstring, top_line
 
 _SETTINGS = re.compile(r"pars|opt(?:ion)?s?$|arg(?:ument)?s?$|param(?:eter)?s?$|conf|setting|flags", re.IGNORECASE)
+_IMPORTS = ast.Import | ast.ImportFrom
+_BEGINS = re.compile(r"\W*(?:build|construct|creat|initiali[sz]|load|mak|prepar|sett)ing\b", re.IGNORECASE)
 
 
 def top_of_paragraph(
@@ -34,8 +36,15 @@ def _announces(statement: ast.stmt) -> bool:
     """Whether a statement tells what the program does next: `print("==> Preparing data..")`."""
     match statement:
         case ast.Expr(value=ast.Call(func=ast.Name(id="print"), args=[ast.Constant(value=str(text))])):
-            return text.rstrip().endswith(("..", "…"))
+            return text.rstrip().endswith(("..", "…")) or _BEGINS.match(text) is not None
     return False
+
+
+def _tells(statement: ast.stmt) -> bool:
+    """Whether a statement only prints."""
+    return isinstance(statement, ast.Expr) and any(
+        call is statement.value and last_name(call.func) == "print" for call in calls_in(statement)
+    )
 
 
 def _is_heading(text: ast.stmt) -> bool:
@@ -50,7 +59,8 @@ def _top(facts: ModuleFacts, body: Sequence[ast.stmt], statement: ast.stmt, need
     while index and _continues(facts, body[index - 1], body[index]):
         if index > 1 and is_docstring(body[index - 1]):  # a string that heads what follows, as a comment would
             return body[index - 1]
-        if not _is_plain(body[index - 1]) or body[index - 1] is needed:
+        is_told = _tells(body[index - 1]) and _tells(statement)
+        if not (is_told or _is_plain(body[index - 1])) or body[index - 1] is needed:
             return statement
         index -= 1
     if _begins_paragraph(facts, body[index]):
@@ -67,7 +77,7 @@ def _is_constant(statement: ast.stmt) -> bool:
 
 def divides_paragraph(facts: ModuleFacts, statement: ast.stmt) -> bool:
     """Whether a line above a statement would stand between calls or assignments that belong together, also with a test
-    between them, or below the choice of what is imported; methods, as those of `os.environ`, what reads the options,
+    between them, or below an import or the choice of one; methods, as those of `os.environ`, what reads the options,
     and what tells how far the program is, belong to nothing."""
     body = getattr(facts.parents[statement], "body", [])
     above = body[body.index(statement) - 1] if statement in body[1:-1] else None
@@ -79,6 +89,8 @@ def divides_paragraph(facts: ModuleFacts, statement: ast.stmt) -> bool:
             return _continues(facts, above, statement) and (is_choice or _goes_on(facts, body, statement))
         case ast.Assign() | ast.AnnAssign():
             return not _gives_settings(above) and _continues(facts, above, statement)
+        case ast.Import() | ast.ImportFrom():  # which a comment heads, together with what uses it
+            return top_line(facts, above) < above.lineno and _continues(facts, above, statement)
     return False
 
 
@@ -143,7 +155,8 @@ def below_header(facts: ModuleFacts, statement: ast.stmt) -> int | None:
 def _continues(facts: ModuleFacts, above: ast.stmt, statement: ast.stmt) -> bool:
     """Whether a statement stands right below another, without a comment of its own."""
     top = top_line(facts, statement)
-    return top == (above.end_lineno or 0) + 1 == statement.lineno and not begins_cell(facts, top)
+    is_right_below = top == (above.end_lineno or 0) + 1 and not begins_cell(facts, top)
+    return is_right_below and not _is_commented(facts, top, statement)
 
 
 def _is_plain(statement: ast.stmt) -> bool:
@@ -167,7 +180,24 @@ def _reads(statement: ast.stmt) -> bool:
 
 def _begins_paragraph(facts: ModuleFacts, statement: ast.stmt) -> bool:
     top = top_line(facts, statement)
-    return begins_cell(facts, top) or (top > 1 and not facts.source.line(top - 1).strip())
+    is_below_blank = top > 1 and not facts.source.line(top - 1).strip()
+    return is_below_blank or begins_cell(facts, top) or _is_commented(facts, top, statement)
+
+
+def _is_commented(facts: ModuleFacts, top: int, statement: ast.stmt) -> bool:
+    """Whether the comments of a statement, which begin at line `top`, are more than code that is turned off."""
+    return not all(_is_code(facts.source.line(n).strip().lstrip("# ")) for n in range(top, statement.lineno))
+
+
+def _is_code(text: str) -> bool:
+    try:
+        body = ast.parse(text).body
+    except (SyntaxError, ValueError):
+        return False
+    return all(
+        isinstance(s, ast.Assign | ast.AugAssign | _IMPORTS) or isinstance(getattr(s, "value", 0), ast.Call)
+        for s in body
+    )
 
 
 def stands_apart(facts: ModuleFacts, statement: ast.stmt) -> bool:
