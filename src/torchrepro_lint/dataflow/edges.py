@@ -28,7 +28,7 @@ ArgumentSteps: TypeAlias = "Callable[[Use[Any], Argument, str | Scope | None, Ed
 
 class Edges:
     """The edges in one program. `passed` may say what becomes of an argument; `is_complete` asks for all reads, those
-    in other files included."""
+    of variables in other files included."""
 
     def __init__(self, program: Program, passed: ArgumentSteps, *, is_complete: bool) -> None:
         self.program = program
@@ -90,8 +90,10 @@ class Edges:
     def attribute(self, owner: Scope, name: str, use: Use[Any]) -> Iterator[Step]:
         """Instances of `owner` hold it as the attribute `name`."""
         self._held(name, owner, use)
-        find = references.attribute_reads if self._is_complete else references.self_reads
-        yield from self._all(find(owner, name, self.program), use)
+        reads: Sequence[Site] | None = references.attribute_reads(owner, name, self.program)
+        if reads is None and not self._is_complete:
+            reads = references.self_reads(owner, name, self.program)
+        yield from self._all(reads, use)
 
     def parameter(self, argument: Argument, function: Scope, use: Use[Any]) -> Iterator[Step]:
         """It becomes a parameter of a project function."""

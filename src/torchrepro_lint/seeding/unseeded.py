@@ -52,6 +52,13 @@ def unseeded(seeding: Seeding, program: Program) -> Unseeded | None:
     return _cut_short(seeding, program) if not seeding.complete else _unseen(seeding, program)
 
 
+def _sampled(seeding: Seeding) -> dict[str, tuple[Witness, bool]]:
+    """What a program that does not train samples, which is told where it is told of for another generator."""
+    if seeding.trains:
+        return {}
+    return {f: (w, w.sure) for f, w in seeding.sampled.items() if not _is_seeded_anew(seeding, f, w)}
+
+
 def _is_seeded_anew(seeding: Seeding, family: str, first: Witness) -> bool:
     """Whether a seeder that is given no seed runs before the first draw of a family in any case: it is what is wrong,
     and TRP102 says so."""
@@ -72,6 +79,9 @@ def _known(seeding: Seeding, found: dict[str, tuple[Witness, bool]]) -> Unseeded
     """The generators that are never seeded are named before those that are if an option is given."""
     kinds = {family: kind_of(seeding, *draw) for family, draw in found.items()}
     kind = next(k for k in (NEVER, BY_OPTION, IN_PROCESS) if k in kinds.values())
+    besides = {f: draw for f, draw in _sampled(seeding).items() if f not in found and kind_of(seeding, *draw) == kind}
+    kinds |= dict.fromkeys(besides, kind)
+    found = {f: (found | besides)[f] for f in FAMILIES if f in kinds}
     named = tuple(f for f in found if kinds[f] == kind)
     first = min((found[f][0] for f in named), key=lambda witness: witness.number)
     draws = {f: witness for f, (witness, _) in sorted(found.items(), key=lambda item: item[1][0].number)}
