@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Mapping
 from types import EllipsisType
-from typing import Any
+from typing import Any, TypeGuard
 
 from torchrepro_lint import catalogue
 from torchrepro_lint.dataflow import Program
@@ -36,6 +36,7 @@ from torchrepro_lint.rng.draws import draw_of
 
 _COUNTING = frozenset({"range", "count"})
 _PARTS = "decides which items each part gets"
+_MAPS = frozenset({"map", "imap", "imap_unordered", "starmap"})
 _WRAPPERS = frozenset({"iter", "list", "tuple", "sorted"})
 _TELLS = frozenset({"print", "debug", "info", "warning", "error", "critical", "exception"})
 _TEXTS = frozenset({"join", "str", "repr", "format", "len", "sorted", "list", "basename"})
@@ -80,6 +81,8 @@ def indexed(parent: ast.Subscript, use: Use[Shown], edges: Edges, asked: ast.exp
         case ast.Slice(lower=None, upper=None, step=None):
             return (use.at(parent),)
         case ast.Slice():
+            if mapped := _mapped(parent, scope):
+                return [use.at(call) for call in mapped]
             return STOP if _is_only_told(parent, scope) else decided(use, parent, _PARTS)
         case ast.Tuple(elts=[ast.Slice(lower=None, upper=None, step=None) | ast.Constant(value=EllipsisType()), *_]):
             return (use.at(parent),)  # columns of all rows
@@ -102,6 +105,23 @@ def indexed(parent: ast.Subscript, use: Use[Shown], edges: Edges, asked: ast.exp
         case ast.Call() as call if draw_of(edges.program, edges.program.callee(call, scope), call, scope) is not None:
             return decided(use, parent, "decides which item a random draw picks")
     return decided(use, parent, INDEXED)
+
+
+def _mapped(part: ast.Subscript, scope: Scope) -> list[ast.Call]:
+    """The calls that deal the parts out to processes, and give what they make of all items in their order:
+    `parts = [items[i : i + n] for i in range(0, len(items), n)]; pool.map(work, parts)`."""
+    match scope.facts.parents[part]:
+        case ast.ListComp(generators=[ast.comprehension(iter=ast.Call(func=ast.Name(id="range")))]) as parts:
+            match scope.facts.parents[parts]:
+                case ast.Assign(targets=[ast.Name(id=name)]) as statement if scope.parent is not None:
+                    reads = reads_of_binding(name, scope.parent, statement)
+                    calls = [scope.facts.parents[read.node] for read in reads]
+                    return [call for call in calls if _maps(call)] if all(map(_maps, calls)) else []
+    return []
+
+
+def _maps(node: ast.AST) -> TypeGuard[ast.Call]:
+    return isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in _MAPS
 
 
 def _is_mask(index: ast.expr) -> bool:
@@ -294,7 +314,7 @@ def _passed_to_method(use: Use[Shown], call: ast.Call, function: ast.Attribute, 
     match function.attr:
         case "extend" | "extendleft":
             return stored(function.value, use.scope.facts.statement(call), use, edges)
-        case "map" | "imap" | "imap_unordered" | "starmap" if use.node in call.args[1:]:
+        case name if name in _MAPS and use.node in call.args[1:]:
             return (use.at(call),)
         case "writelines" | "writerows":
             return decided(use, call, WRITTEN)

@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
+from torchrepro_lint import catalogue
 from torchrepro_lint.dataflow import CallSite, NodeSite, Program, calls_like, remembered
 from torchrepro_lint.dataflow.abstract_values import Constant, Display, Origin, Result
 from torchrepro_lint.dataflow.enclosing import loops_around
@@ -148,7 +149,7 @@ def _saves(facts: ModuleFacts, program: Program) -> tuple[CallSite, ...]:
 
 
 def _saves_progress(call: ast.Call, scope: Scope, program: Program) -> bool:
-    if last_name(call.func) != "save" or program.callee(call, scope) in _SAVES:
+    if last_name(call.func) != "save" or _writes_file(call, scope, program):
         values = (*call.args, *(k.value for k in call.keywords))
         if any(_has_progress(value, scope, program) for value in values):
             return True
@@ -166,6 +167,15 @@ def _saves_keywords(function: Scope, program: Program) -> bool:
         return False
     sites = function.facts.calls.get("save", ())
     return any(scope.function is function and program.callee(call, scope) in _SAVES for call, scope in sites)
+
+
+def _writes_file(call: ast.Call, scope: Scope, program: Program) -> bool:
+    """Whether a `save` is PyTorch's, or that of accelerate, which calls it."""
+    if program.callee(call, scope) in _SAVES:
+        return True
+    held = call.func.value if isinstance(call.func, ast.Attribute) else None
+    makers = program.makers(held, scope) if held is not None else ()
+    return any(maker in catalogue.names("frameworks", "accelerators") for maker in makers)
 
 
 def _has_progress(expr: ast.expr, scope: Scope, program: Program, depth: int = 0) -> bool:
