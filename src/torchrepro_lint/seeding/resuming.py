@@ -16,7 +16,7 @@ from torchrepro_lint import catalogue
 from torchrepro_lint.dataflow import CallSite, NodeSite, Program, calls_like, remembered
 from torchrepro_lint.dataflow.abstract_values import Constant, Display, Origin, Result
 from torchrepro_lint.dataflow.enclosing import loops_around
-from torchrepro_lint.index import ModuleFacts, Scope, last_name
+from torchrepro_lint.index import ITEM, ModuleFacts, Scope, last_name
 from torchrepro_lint.index.parents import descendants
 from torchrepro_lint.rng import FAMILIES
 from torchrepro_lint.rng.draws import PUT, TAKEN
@@ -186,6 +186,7 @@ def _has_progress(expr: ast.expr, scope: Scope, program: Program, depth: int = 0
                 if any(isinstance(value, ast.Call) and _is_made_in_optim(value, made, program) for value in values):
                     return True
                 names = [k.value for k in keys if isinstance(k, ast.Constant) and isinstance(k.value, str)]
+                names += _set_in(expr, scope)
             case Display(node=ast.DictComp(generators=[ast.comprehension(iter=items)]), scope=made):
                 names = [str(o.value) for o in _items(items, made, program) if isinstance(o, Constant)]
             case Display(node=ast.List(elts=items) | ast.Tuple(elts=items)):
@@ -200,6 +201,16 @@ def _has_progress(expr: ast.expr, scope: Scope, program: Program, depth: int = 0
         if program.by_name(bool(told), "that what is saved is a training's state", scope, told):
             return True
     return isinstance(expr, ast.Call) and _is_of_optimizer(expr, scope, program)
+
+
+def _set_in(held: ast.expr, scope: Scope) -> Iterator[str]:
+    """The keys that the function sets of a dict: `state["optimizer"] = optimizer.state_dict()`."""
+    if not isinstance(held, ast.Name):
+        return
+    for key, sets in scope.facts.subscript_sets.items():
+        of_function = (item.target.value for item in sets if item.scope.function is scope.function and key != ITEM)
+        if any(isinstance(of, ast.Name) and of.id == held.id for of in of_function):
+            yield key
 
 
 def _items(items: ast.expr, scope: Scope, program: Program) -> Iterator[Origin]:
