@@ -37,6 +37,7 @@ if __name__ == "__main__":
         ("sizes = np.random.lognormal(4, 1, 10)", "numpy and python generators"),
         ("sizes = np.arange(10)", "python generator"),
         ("np.random.seed(0); sizes = np.random.lognormal(4, 1, 10)", "python generator"),
+        ("if letters.loose:\n        sizes = np.random.lognormal(4, 1, 10)", "python generator"),
     ],
 )
 def test_what_is_sampled_besides_is_named(sizes: str, named: str, tmp_path: Path) -> None:

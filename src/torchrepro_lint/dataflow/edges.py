@@ -20,6 +20,7 @@ from torchrepro_lint.dataflow.sites import CallSite, Site
 from torchrepro_lint.dataflow.use import ANY, ESCAPED, STOP, Argument, Held, Step, Steps, Use
 from torchrepro_lint.index import FunctionNode, Scope, last_name
 from torchrepro_lint.index.compact import by_kind
+from torchrepro_lint.project.contents import is_test
 
 _ADDS = {"append": 0, "appendleft": 0, "add": 0, "put": 0, "insert": 1}  # the place of the new item
 _RESULT = ".result()"  # what is got of a function that a pool runs
@@ -91,10 +92,16 @@ class Edges:
     def attribute(self, owner: Scope, name: str, use: Use[Any]) -> Iterator[Step]:
         """Instances of `owner` hold it as the attribute `name`."""
         self._held(name, owner, use)
-        reads: Sequence[Site] | None = references.attribute_reads(owner, name, self.program)
-        if reads is None and not self._is_complete:
-            reads = references.self_reads(owner, name, self.program)
-        yield from self._all(reads, use)
+        everywhere = references.attribute_reads(owner, name, self.program)
+        if self._is_complete:
+            yield from self._all(everywhere, use)
+            return
+        near = references.self_reads(owner, name, self.program)
+        files = {id(site.scope.facts) for site in near} | {id(owner.facts)}
+        yield from map(use.site, near)
+        for site in everywhere or ():
+            if id(site.scope.facts) not in files and not is_test(site.scope.facts):
+                yield use.site(site)
 
     def parameter(self, argument: Argument, function: Scope, use: Use[Any]) -> Iterator[Step]:
         """It becomes a parameter of a project function."""

@@ -54,7 +54,8 @@ def within(use: Use[Shown], edges: Edges) -> Steps | None:
         return _joined_arguments(use, edges)
     name = edges.program.qualified(use.call.func, use.scope) or ""
     if name in _table()["joins"] and len(use.path) == 1:
-        return (use.become("sequence").at(use.call, ()),)
+        is_list = use.state == "sequence" or name.startswith("itertools.")  # which joins the keys of dicts
+        return (use.become("sequence").at(use.call, ()),) if is_list else STOP
     if use.state == "sequence" and saves(use.call, use.scope, edges.program):
         return decided(use, use.call, SAVED)
     return (use.become("text").at(use.call, ()),) if name in _table()["texts"] else None

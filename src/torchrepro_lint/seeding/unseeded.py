@@ -53,10 +53,10 @@ def unseeded(seeding: Seeding, program: Program) -> Unseeded | None:
 
 
 def _sampled(seeding: Seeding) -> dict[str, tuple[Witness, bool]]:
-    """What a program that does not train samples, which is told where it is told of for another generator."""
-    if seeding.trains:
-        return {}
-    return {f: (w, w.sure) for f, w in seeding.sampled.items() if not _is_seeded_anew(seeding, f, w)}
+    """What a program that does not train samples in any case, which is told where it is told of for another
+    generator."""
+    sampled = {f: w for f, w in seeding.sampled.items() if w.sure and not _is_seeded_anew(seeding, f, w)}
+    return {} if seeding.trains else {f: (w, True) for f, w in sampled.items() if w.process is None}
 
 
 def _is_seeded_anew(seeding: Seeding, family: str, first: Witness) -> bool:
@@ -79,9 +79,9 @@ def _known(seeding: Seeding, found: dict[str, tuple[Witness, bool]]) -> Unseeded
     """The generators that are never seeded are named before those that are if an option is given."""
     kinds = {family: kind_of(seeding, *draw) for family, draw in found.items()}
     kind = next(k for k in (NEVER, BY_OPTION, IN_PROCESS) if k in kinds.values())
-    besides = {f: draw for f, draw in _sampled(seeding).items() if f not in found and kind_of(seeding, *draw) == kind}
-    kinds |= dict.fromkeys(besides, kind)
-    found = {f: (found | besides)[f] for f in FAMILIES if f in kinds}
+    if kind == NEVER:
+        found = {f: draw for f in FAMILIES if (draw := found.get(f) or _sampled(seeding).get(f)) is not None}
+        kinds = dict.fromkeys(found, NEVER) | kinds
     named = tuple(f for f in found if kinds[f] == kind)
     first = min((found[f][0] for f in named), key=lambda witness: witness.number)
     draws = {f: witness for f, (witness, _) in sorted(found.items(), key=lambda item: item[1][0].number)}
