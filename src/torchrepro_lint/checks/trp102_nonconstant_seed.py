@@ -112,7 +112,7 @@ def _undoes(call: ast.Call, scope: Scope, program: Program) -> bool:
 
 def _is_asked_for(call: ast.Call, scope: Scope) -> bool:
     """Whether the program comes by where its user asks for another seed each time: `if seed == "random":`."""
-    tests = (node for c in conditions(call, scope) for node in ast.walk(c.test))
+    tests = (node for c in conditions(call, scope) for node in walk(c.test))
     texts = (node.value for node in tests if isinstance(node, ast.Constant) and isinstance(node.value, str))
     return any("random" in text.lower() for text in texts)
 

@@ -20,6 +20,8 @@ REQUESTS = ("use_deterministic_algorithms", "set_deterministic_debug_mode", "set
             "enable_full_determinism", "set_determinism", "fill_uninitialized_memory")  # fmt: skip
 
 _CHECKS = frozenset({"gradcheck", "gradgradcheck"})  # whose numbers have to be near enough, not the same
+# What takes the best of its actions if it is `deterministic`: `policy.act(state, deterministic=True)`.
+_ACTS = frozenset({"act", "action", "actions", "predict", "sample", "forward", "step", "evaluate", "policy", "actor"})
 
 
 def check(module: Module, program: Program) -> Iterator[Draft]:
@@ -99,13 +101,15 @@ def _only_tries(seeding: Seeding, program: Program) -> bool:
 @remembered
 def _requests(facts: ModuleFacts, _: Program) -> bool:
     """Whether a file asks for determinism, by a flag or a call, or lets an argument decide."""
-    if any(_may_be_on(s.value) for s in facts.attribute_sets.get("deterministic", ())):
+    written = (s for s in facts.attribute_sets.get("deterministic", ()) if not s.scope.is_self(s.target.value))
+    if any(_may_be_on(s.value) for s in written):
         return True
     if any(name in facts.calls for name in REQUESTS):
         return True
     return facts.source.matches("deterministic") and any(
         keyword.arg == "deterministic" and _may_be_on(keyword.value)
         for call, _ in facts.every_call()
+        if _ACTS.isdisjoint(last_name(call.func).lower().split("_"))
         for keyword in call.keywords
     )
 

@@ -16,8 +16,8 @@ MAX_SETS = 120  # places that set one item or attribute: as many as an evaluatio
 SAME_OBJECT = frozenset({"to", "cuda", "cpu", "train", "eval", "half", "float", "double", "bfloat16",
                          "requires_grad_", "share_memory", "to_empty"})  # fmt: skip
 # What gives the items that it is given first.
-_SAME_ITEMS = frozenset({"builtins.list", "builtins.tuple", "builtins.iter", "builtins.reversed", "builtins.sorted",
-                         "tqdm.tqdm", "tqdm.auto.tqdm"})  # fmt: skip
+SAME_ITEMS = frozenset({"builtins.list", "builtins.tuple", "builtins.iter", "builtins.reversed", "builtins.sorted",
+                        "tqdm.tqdm", "tqdm.auto.tqdm"})  # fmt: skip
 
 
 class Constant(NamedTuple):
@@ -142,7 +142,7 @@ def _taken_of(origin: Origin, path: tuple[int, ...], of: Of[list[Origin]]) -> li
             return _taken(items, tuple(rest), where, of)
         case Result(callee="builtins.zip", node=ast.Call(args=args), scope=where), (place, *rest) if place < len(args):
             return _taken(args[place], tuple(rest), where, of)
-        case Result(callee=str() as name, node=ast.Call(args=[items, *_]), scope=where), _ if name in _SAME_ITEMS:
+        case Result(callee=str() as name, node=ast.Call(args=[items, *_]), scope=where), _ if name in SAME_ITEMS:
             return _taken(items, path, where, of)
         case Result(callee=None, node=ast.Call(func=ast.Attribute(value=table, attr="values")), scope=where), _:
             return _values(table, path, where, of)

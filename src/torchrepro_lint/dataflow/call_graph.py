@@ -26,6 +26,7 @@ MAX_FILES = 12
 _RUN_BY_KEYWORD = {"Process": "target", "Thread": "target", "Timer": "function"}
 _RUN_BY_PLACE = ("spawn", "start_processes", "submit", "apply_async")
 _RUNNERS = (*_RUN_BY_KEYWORD, *_RUN_BY_PLACE)
+_OF_JOBS = ("submit", "apply_async")  # these give something that the function's result is got from
 _Called: TypeAlias = "dict[Scope, dict[int, None]]"  # the calls of each function, by their places among all
 _NUMBERED = ("spawn", "start_processes")  # the function gets the number of its process first
 
@@ -172,14 +173,22 @@ class Callers:
     # -- processes ------------------------------------------------------------------------------------------------
     def _handed_to(self, function: Scope) -> Iterator[CallSite]:
         """`Process(target=f, args=(a, b))` and the like, as the calls `f(a, b)` that they lead to."""
+        for started in self._starting(function):
+            made = self._amounts_to(started)
+            if made is not None:
+                yield made, started.scope
+
+    def jobs(self, function: Scope) -> Iterator[CallSite]:
+        """The calls that hand a function to a pool: `future = executor.submit(f, a)`."""
+        starts = self._starting(function)
+        return ((started.call, started.scope) for started in starts if started.runner in _OF_JOBS)
+
+    def _starting(self, function: Scope) -> Iterator[_Start]:
         name = function.own_name
         if function.kind != "function" or function.self_name is not None:
             return
         for facts in self._project.load_those(self._paths(function, name) or (), function.facts, calls_any, *_RUNNERS):
-            for started in self._starts_in(facts, function).values():
-                made = self._amounts_to(started)
-                if made is not None:
-                    yield made, started.scope
+            yield from self._starts_in(facts, function).values()
 
     def as_called(self, function: Scope, start: ast.Call, scope: Scope) -> ast.Call | None:
         """The call that one of them amounts to."""

@@ -12,6 +12,7 @@ from dataclasses import replace
 from typing import Any, TypeAlias
 
 from torchrepro_lint.dataflow import references
+from torchrepro_lint.dataflow.abstract_values import SAME_ITEMS
 from torchrepro_lint.dataflow.binding import argument_place, parameter_at, takes_keywords
 from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.dataflow.reaching_definitions import reads_of_binding, reads_of_object
@@ -19,16 +20,17 @@ from torchrepro_lint.dataflow.sites import CallSite, Site
 from torchrepro_lint.dataflow.use import ANY, ESCAPED, STOP, Argument, Held, Step, Steps, Use
 from torchrepro_lint.index import FunctionNode, Scope, last_name
 from torchrepro_lint.index.compact import by_kind
+from torchrepro_lint.project.contents import is_test
 
 _ADDS = {"append": 0, "appendleft": 0, "add": 0, "put": 0, "insert": 1}  # the place of the new item
-_SAME_ITEMS = frozenset({"builtins.list", "builtins.tuple", "builtins.iter", "builtins.reversed", "builtins.sorted"})
+_RESULT = ".result()"  # what is got of a function that a pool runs
 
 ArgumentSteps: TypeAlias = "Callable[[Use[Any], Argument, str | Scope | None, Edges], Steps | None]"
 
 
 class Edges:
     """The edges in one program. `passed` may say what becomes of an argument; `is_complete` asks for all reads, those
-    in other files included."""
+    of variables in other files included."""
 
     def __init__(self, program: Program, passed: ArgumentSteps, *, is_complete: bool) -> None:
         self.program = program
@@ -90,8 +92,16 @@ class Edges:
     def attribute(self, owner: Scope, name: str, use: Use[Any]) -> Iterator[Step]:
         """Instances of `owner` hold it as the attribute `name`."""
         self._held(name, owner, use)
-        find = references.attribute_reads if self._is_complete else references.self_reads
-        yield from self._all(find(owner, name, self.program), use)
+        everywhere = references.attribute_reads(owner, name, self.program)
+        if self._is_complete:
+            yield from self._all(everywhere, use)
+            return
+        near = references.self_reads(owner, name, self.program)
+        files = {id(site.scope.facts) for site in near} | {id(owner.facts)}
+        yield from map(use.site, near)
+        for site in everywhere or ():
+            if id(site.scope.facts) not in files and not is_test(site.scope.facts):
+                yield use.site(site)
 
     def parameter(self, argument: Argument, function: Scope, use: Use[Any]) -> Iterator[Step]:
         """It becomes a parameter of a project function."""
@@ -125,6 +135,8 @@ class Edges:
             yield ESCAPED
         for call, scope in calls or ():
             yield use.site(Site(call, scope))
+        for call, scope in self.program.callers.jobs(function):
+            yield use.inside(_RESULT).site(Site(call, scope))
 
     def callers(self, function: Scope) -> list[CallSite] | None:
         """The calls by which the value came into a function, else all that can be seen; None: there may be others."""
@@ -250,6 +262,8 @@ def _method(use: Use[Any], name: str, call: ast.Call) -> Iterator[Step]:
             yield use.at(call, (ANY, 1, *use.path[1:]))
         case "copy":
             yield use.at(call)
+        case "result" | "get" if use.path[0] == _RESULT:
+            yield use.at(call, use.path[1:])
 
 
 def _item(use: Use[Any], parent: ast.Subscript, _: Edges) -> Iterator[Step]:
@@ -322,7 +336,7 @@ def _outside(use: Use[Any], argument: Argument, callee: str | None, edges: Edges
             return (use.at(call, (ANY, 1, *use.path[1:])),)
         case "builtins.zip" if use.path:
             return (use.at(call, (ANY, position, *use.path[1:])),)
-        case str() if callee in _SAME_ITEMS and use.path:
+        case str() if callee in SAME_ITEMS and use.path:
             return ((use if callee in ("builtins.list", "builtins.tuple") else _anywhere(use)).at(call),)
         case None if isinstance(call.func, ast.Attribute):
             return _method_of_container(use, argument, call.func, edges)

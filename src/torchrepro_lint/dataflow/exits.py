@@ -37,6 +37,11 @@ def _is_exit(statement: ast.stmt, caught: bool) -> bool:
     return False
 
 
+def ends(block: Sequence[ast.stmt]) -> bool:
+    """Whether a block, as the program comes by, ends it: `raise ValueError(name)`, `sys.exit(1)`."""
+    return any(isinstance(s, ast.Raise) or (isinstance(s, ast.Expr) and _is_exit(s, caught=False)) for s in block)
+
+
 def breaks(body: Sequence[ast.stmt]) -> bool:
     """Whether the loop that has this body is left by a `break`."""
     for statement in body:

@@ -14,6 +14,7 @@ from torchrepro_lint.dataflow import CallSite, Program, remembered
 from torchrepro_lint.dataflow.binding import named_parameters
 from torchrepro_lint.dataflow.conditions import Predicate, conditions
 from torchrepro_lint.dataflow.enclosing import ancestors, decorators
+from torchrepro_lint.dataflow.reaching_definitions import reads_of_binding
 from torchrepro_lint.index import FunctionNode, Scope, last_name
 from torchrepro_lint.kernels.layers import CALLED_UNSEEN, Layers
 from torchrepro_lint.kernels.module_calls import module_calls
@@ -120,6 +121,9 @@ def _is_without_gradient(node: ast.AST, scope: Scope, program: Program) -> bool:
             case ast.Attribute(attr=name) if name in without or name in integers:  # `logits.argmax(1)`, `mask.gt(0.5)`
                 if scope.facts.call_of(block) is not None:
                     return True
+            case ast.Assign(targets=[ast.Name(id=name)]) if (owner := scope.binding_scope(name)) is not None:
+                reads = [scope.facts.parents[read.node] for read in reads_of_binding(name, owner, block)]
+                return bool(reads) and all(isinstance(r, ast.Attribute) and r.attr in without for r in reads)
     return False
 
 

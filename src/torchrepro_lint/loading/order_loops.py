@@ -36,6 +36,9 @@ def comprehension(generator: ast.comprehension, use: Use[Shown], edges: Edges) -
     assert isinstance(owner, ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp)
     if any(_is_one(test, generator.target) for test in generator.ifs):
         return STOP
+    match facts.parents[owner], owner:
+        case ast.Expr() as statement, ast.ListComp(elt=ast.Call(func=ast.Attribute(value=held, attr="append"))):
+            return stored(held, statement, use.become("sequence").at(owner), edges)  # a loop in other words
     mapping, elements = _made_of_pairs(owner, facts)
     drawn = _drawn(edges.program, elements, facts)
     if drawn is not None or isinstance(owner, ast.SetComp):
@@ -130,7 +133,7 @@ def _filled(effect: Effect, target: ast.expr, facts: ModuleFacts, edges: Edges) 
     path = (ANY,) if effect.kind == "lists" else ()
     scope, statement = facts.scope_of(effect.node), facts.statement(effect.node)
     if shown == "mapping" and _has_places(target, scope):
-        return STOP
+        return
     bound = scope.bindings_of(target) if isinstance(target, ast.Name) and shown == "sequence" else ()
     names = (target, *(name for binding in bound for name in other_names(binding)))
     for name in names:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Mapping
 from types import EllipsisType
-from typing import Any
+from typing import Any, TypeGuard
 
 from torchrepro_lint import catalogue
 from torchrepro_lint.dataflow import Program
@@ -37,6 +37,7 @@ from torchrepro_lint.loading.order_loops import only_compares
 from torchrepro_lint.rng.draws import draw_of
 
 _COUNTING = frozenset({"range", "count"})
+_MAPS = frozenset({"map", "imap", "imap_unordered", "starmap"})
 _WRAPPERS = frozenset({"iter", "list", "tuple", "sorted"})
 _TELLS = frozenset({"print", "debug", "info", "warning", "error", "critical", "exception"})
 _TEXTS = frozenset({"join", "str", "repr", "format", "len", "sorted", "list", "basename"})
@@ -54,7 +55,8 @@ def within(use: Use[Shown], edges: Edges) -> Steps | None:
         return _joined_arguments(use, edges)
     name = edges.program.qualified(use.call.func, use.scope) or ""
     if name in _table()["joins"] and len(use.path) == 1:
-        return (use.become("sequence").at(use.call, ()),)
+        is_list = use.state == "sequence" or name.startswith("itertools.")  # which joins the keys of dicts
+        return (use.become("sequence").at(use.call, ()),) if is_list else STOP
     if use.state == "sequence" and saves(use.call, use.scope, edges.program):
         return decided(use, use.call, SAVED)
     return (use.become("text").at(use.call, ()),) if name in _table()["texts"] else None
@@ -81,6 +83,8 @@ def indexed(parent: ast.Subscript, use: Use[Shown], edges: Edges, asked: ast.exp
         case ast.Slice(lower=None, upper=None, step=None):
             return (use.at(parent),)
         case ast.Slice():
+            if mapped := _mapped(parent, scope):
+                return [use.at(call) for call in mapped]
             return STOP if _is_only_told(parent, scope) else decided(use, parent, PARTS)
         case ast.Tuple(elts=[ast.Slice(lower=None, upper=None, step=None) | ast.Constant(value=EllipsisType()), *_]):
             return (use.at(parent),)  # columns of all rows
@@ -105,6 +109,23 @@ def indexed(parent: ast.Subscript, use: Use[Shown], edges: Edges, asked: ast.exp
         case ast.Call() as call if draw_of(edges.program, edges.program.callee(call, scope), call, scope) is not None:
             return decided(use, parent, "decides which item a random draw picks")
     return decided(use, parent, INDEXED)
+
+
+def _mapped(part: ast.Subscript, scope: Scope) -> list[ast.Call]:
+    """The calls that deal the parts out to processes, and give what they make of all items in their order:
+    `parts = [items[i : i + n] for i in range(0, len(items), n)]; pool.map(work, parts)`."""
+    match scope.facts.parents[part]:
+        case ast.ListComp(generators=[ast.comprehension(iter=ast.Call(func=ast.Name(id="range")))]) as parts:
+            match scope.facts.parents[parts]:
+                case ast.Assign(targets=[ast.Name(id=name)]) as statement if scope.parent is not None:
+                    reads = reads_of_binding(name, scope.parent, statement)
+                    calls = [scope.facts.parents[read.node] for read in reads]
+                    return [call for call in calls if _maps(call)] if all(map(_maps, calls)) else []
+    return []
+
+
+def _maps(node: ast.AST) -> TypeGuard[ast.Call]:
+    return isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in _MAPS
 
 
 def _is_mask(index: ast.expr) -> bool:
@@ -307,7 +328,7 @@ def _passed_to_method(use: Use[Shown], call: ast.Call, function: ast.Attribute, 
     match function.attr:
         case "extend" | "extendleft":
             return stored(function.value, use.scope.facts.statement(call), use, edges)
-        case "map" | "imap" | "imap_unordered" | "starmap" if use.node in call.args[1:]:
+        case name if name in _MAPS and use.node in call.args[1:]:
             return (use.at(call),)
         case "writelines" | "writerows":
             return decided(use, call, WRITTEN)

@@ -35,7 +35,7 @@ _DATA = _words(
     r"(?:^|_)(?:spec_?augment|rand_?augment|time_?warp|time_?mask|freq(?:uency)?_?mask)(?:_|$)",
 )
 _DATA_CLASS = _words(
-    r"(?:Dataset|DataModule|Collat\w*|Transforms?|Processor|Sampler|FeatureExtractor|InputPadder)$",
+    r"(?:Dataset|DataModule|Collat\w*|Transforms?|(?<!Attn)(?<!Attention)Processor|Sampler|FeatureExtractor|InputPadder)$",
     r"(?:Augment|ImageProcessor)\w*$",
 )
 _CPU = re.compile(r"_cpu$")

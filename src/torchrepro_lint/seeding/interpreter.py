@@ -13,6 +13,7 @@ from torchrepro_lint.dataflow import Call, Program, Site
 from torchrepro_lint.dataflow.binding import argument_for
 from torchrepro_lint.dataflow.conditions import conditions
 from torchrepro_lint.dataflow.dynamic_lookup import picked
+from torchrepro_lint.dataflow.exits import ends
 from torchrepro_lint.dataflow.frames import Frame, depth_of
 from torchrepro_lint.dataflow.options import Options
 from torchrepro_lint.dataflow.outcomes import Truth
@@ -256,6 +257,8 @@ class _Interpreter:
             self.found.tests[item.node] = truth
         if isinstance(item.node, ast.IfExp) and truth.certain is None:
             return either([self._term(item.body, state, frame), self._term(item.orelse, state, frame)])
+        if truth is Truth.UNKNOWN and isinstance(item.node, ast.If) and ends(item.node.orelse):
+            return self._term(item.body, state, frame)  # else there is no more of the program
         return self._either_arm(truth, item.body, item.orelse, state, frame, is_case=_is_case(test))
 
     def _truth(self, test: ast.expr, scope: Scope, frame: Frame) -> Truth:

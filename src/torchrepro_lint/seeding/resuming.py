@@ -12,10 +12,11 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
+from torchrepro_lint import catalogue
 from torchrepro_lint.dataflow import CallSite, NodeSite, Program, calls_like, remembered
 from torchrepro_lint.dataflow.abstract_values import Constant, Display, Origin, Result
 from torchrepro_lint.dataflow.enclosing import loops_around
-from torchrepro_lint.index import ModuleFacts, Scope, last_name
+from torchrepro_lint.index import ITEM, ModuleFacts, Scope, last_name
 from torchrepro_lint.index.parents import descendants, walk
 from torchrepro_lint.rng import FAMILIES
 from torchrepro_lint.rng.draws import PUT, TAKEN
@@ -148,7 +149,7 @@ def _saves(facts: ModuleFacts, program: Program) -> tuple[CallSite, ...]:
 
 
 def _saves_progress(call: ast.Call, scope: Scope, program: Program) -> bool:
-    if last_name(call.func) != "save" or program.callee(call, scope) in _SAVES:
+    if last_name(call.func) != "save" or _writes_file(call, scope, program):
         values = (*call.args, *(k.value for k in call.keywords))
         if any(_has_progress(value, scope, program) for value in values):
             return True
@@ -168,6 +169,15 @@ def _saves_keywords(function: Scope, program: Program) -> bool:
     return any(scope.function is function and program.callee(call, scope) in _SAVES for call, scope in sites)
 
 
+def _writes_file(call: ast.Call, scope: Scope, program: Program) -> bool:
+    """Whether a `save` is PyTorch's, or that of accelerate, which calls it."""
+    if program.callee(call, scope) in _SAVES:
+        return True
+    held = call.func.value if isinstance(call.func, ast.Attribute) else None
+    makers = program.makers(held, scope) if held is not None else ()
+    return any(maker in catalogue.names("frameworks", "accelerators") for maker in makers)
+
+
 def _has_progress(expr: ast.expr, scope: Scope, program: Program, depth: int = 0) -> bool:
     """Whether a saved value is a dict, list or object with a field for the progress of training."""
     for origin in program.origins(expr, scope):
@@ -176,6 +186,7 @@ def _has_progress(expr: ast.expr, scope: Scope, program: Program, depth: int = 0
                 if any(isinstance(value, ast.Call) and _is_made_in_optim(value, made, program) for value in values):
                     return True
                 names = [k.value for k in keys if isinstance(k, ast.Constant) and isinstance(k.value, str)]
+                names += _set_in(expr, scope)
             case Display(node=ast.DictComp(generators=[ast.comprehension(iter=items)]), scope=made):
                 names = [str(o.value) for o in _items(items, made, program) if isinstance(o, Constant)]
             case Display(node=ast.List(elts=items) | ast.Tuple(elts=items)):
@@ -190,6 +201,16 @@ def _has_progress(expr: ast.expr, scope: Scope, program: Program, depth: int = 0
         if program.by_name(bool(told), "that what is saved is a training's state", scope, told):
             return True
     return isinstance(expr, ast.Call) and _is_of_optimizer(expr, scope, program)
+
+
+def _set_in(held: ast.expr, scope: Scope) -> Iterator[str]:
+    """The keys that the function sets of a dict: `state["optimizer"] = optimizer.state_dict()`."""
+    if not isinstance(held, ast.Name):
+        return
+    for key, sets in scope.facts.subscript_sets.items():
+        of_function = (item.target.value for item in sets if item.scope.function is scope.function and key != ITEM)
+        if any(isinstance(of, ast.Name) and of.id == held.id for of in of_function):
+            yield key
 
 
 def _items(items: ast.expr, scope: Scope, program: Program) -> Iterator[Origin]:

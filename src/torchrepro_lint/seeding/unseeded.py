@@ -53,6 +53,13 @@ def unseeded(seeding: Seeding, program: Program) -> Unseeded | None:
     return _cut_short(seeding, program) if not seeding.complete else _unseen(seeding, program)
 
 
+def _sampled(seeding: Seeding) -> dict[str, tuple[Witness, bool]]:
+    """What a program that does not train samples in any case, which is told where it is told of for another
+    generator."""
+    sampled = {f: w for f, w in seeding.sampled.items() if w.sure and not _is_seeded_anew(seeding, f, w)}
+    return {} if seeding.trains else {f: (w, True) for f, w in sampled.items() if w.process is None}
+
+
 def _is_seeded_anew(seeding: Seeding, family: str, first: Witness) -> bool:
     """Whether a seeder that is given no seed runs before the first draw of a family in any case: it is what is wrong,
     and TRP102 says so."""
@@ -73,6 +80,9 @@ def _known(seeding: Seeding, found: dict[str, tuple[Witness, bool]]) -> Unseeded
     """The generators that are never seeded are named before those that are if an option is given."""
     kinds = {family: kind_of(seeding, *draw) for family, draw in found.items()}
     kind = next(k for k in (NEVER, BY_OPTION, IN_PROCESS) if k in kinds.values())
+    if kind == NEVER:
+        found = {f: draw for f in FAMILIES if (draw := found.get(f) or _sampled(seeding).get(f)) is not None}
+        kinds = dict.fromkeys(found, NEVER) | kinds
     named = tuple(f for f in found if kinds[f] == kind)
     first = min((found[f][0] for f in named), key=lambda witness: witness.number)
     draws = {f: witness for f, (witness, _) in sorted(found.items(), key=lambda item: item[1][0].number)}
