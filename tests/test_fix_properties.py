@@ -26,7 +26,7 @@ EXAMPLES = [
     for example in card.examples()
     if example.kind == "bad" and card.fix != "none" and all(name.endswith(".py") for name, _ in example.files)
 ]
-QUICK = settings(max_examples=60, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
+QUICK = settings(max_examples=60, derandomize=True, suppress_health_check=list(HealthCheck))
 
 
 @dataclass(frozen=True)

@@ -106,7 +106,7 @@ CROSSING = st.lists(st.sampled_from(["a", "b", "a*b", "*", "**"]), min_size=2, m
 LINES = st.lists((LINE | STARRY | CROSSING).filter(lambda line: not re.search(r"[^/*]\*\*", line)), max_size=5)
 
 
-@settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(lines=LINES, negated=st.sets(st.integers(0, 4)))
 def test_git_agrees(repository: Path, lines: list[str], negated: set[int]) -> None:
     text = "\n".join(("!" if n in negated else "") + line for n, line in enumerate(lines[:5])) + "\n"

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from torchrepro_lint import cards
@@ -102,7 +102,6 @@ def test_no_edit_crosses_cells() -> None:
 characters = st.text(st.sampled_from('ab\n"\\é😀\t'), max_size=12)
 
 
-@settings(deadline=None)
 @given(st.lists(characters, min_size=1, max_size=3), st.data(), st.booleans(), st.sampled_from([None, 1]))
 def test_what_is_written_reads_as_the_edited_code(
     texts: list[str], data: st.DataObject, ascii_only: bool, indent: int | None

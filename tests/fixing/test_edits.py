@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from torchrepro_lint.fixing import Applied, unified_diff
@@ -197,7 +197,6 @@ def text_and_edits(draw: st.DrawFn) -> tuple[str, list[list[tuple[int, int, str]
     return text, draw(st.lists(st.lists(edit, min_size=1, max_size=3), max_size=5))
 
 
-@settings(deadline=None)
 @given(text_and_edits())
 def test_every_fix_is_accounted_for_and_untouched_text_survives(
     case: tuple[str, list[list[tuple[int, int, str]]]],
@@ -216,7 +215,6 @@ def test_every_fix_is_accounted_for_and_untouched_text_survives(
     assert text_of(source, apply_edits(source, result.applied)) == text_of(source, result)
 
 
-@settings(deadline=None)
 @given(text_and_edits())
 def test_a_single_fix_is_what_splicing_from_the_end_gives(
     case: tuple[str, list[list[tuple[int, int, str]]]],

@@ -47,14 +47,14 @@ def without_references(data: Any) -> bool:
     return not any(sign in json.dumps(data) for sign in ("${", "???"))
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(DATA.filter(without_references), st.booleans())
 def test_yaml_is_what_its_safe_loader_reads(data: dict[str, Any], flow: bool) -> None:
     text = yaml.safe_dump(data, default_flow_style=flow, allow_unicode=True, width=20)
     assert value(text) == yaml.safe_load(text)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(DATA.filter(without_references))
 def test_json_is_what_the_standard_library_reads(data: dict[str, Any]) -> None:
     text = json.dumps(data, indent=1)

@@ -17,7 +17,7 @@ RANGES = st.tuples(POSITIONS, POSITIONS).map(lambda ends: Range(min(ends), max(e
 LABELS = st.sampled_from(["", "seeded here", "drawn there"])
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @example(["=" * 45], Range(Position(1, 46), Position(2, 1)), [], 50)  # the place behind a line that fills the row
 @given(LINES, RANGES, st.lists(st.tuples(RANGES, LABELS), max_size=3), st.integers(50, 120))
 def test_any_frame_fits_its_width_and_underlines_the_finding(

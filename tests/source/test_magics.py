@@ -7,7 +7,7 @@ import re
 import textwrap
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from torchrepro_lint.source.magics import replace_magics
@@ -69,7 +69,6 @@ def test_python_is_left_alone(cell: str) -> None:
     assert replace_magics(cell) == cell
 
 
-@settings(deadline=None)
 @given(st.text(st.sampled_from(list("ab%!?=\\'\"()# \t\r\n")), max_size=60))
 def test_no_character_moves(cell: str) -> None:
     replaced = replace_magics(cell)

@@ -7,7 +7,7 @@ import tokenize
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from torchrepro_lint.model import Location, Position, Range
@@ -20,7 +20,6 @@ def make(text: str, name: str = "a.py") -> SourceFile:
     return source_from_text(text, Path("/project") / name, name)
 
 
-@settings(deadline=None)
 @given(WILD_TEXT)
 def test_every_offset_has_one_position_and_back(text: str) -> None:
     source = make(text)
@@ -28,7 +27,6 @@ def test_every_offset_has_one_position_and_back(text: str) -> None:
         assert source.offset(source.position(offset)) == offset
 
 
-@settings(deadline=None)
 @given(WILD_TEXT)
 def test_lines_are_those_that_python_reads(text: str) -> None:
     lines = io.StringIO(text, newline=None).read().split("\n")
@@ -36,7 +34,6 @@ def test_lines_are_those_that_python_reads(text: str) -> None:
     assert [source.line(number) for number in range(1, len(source.line_starts) + 1)] == lines
 
 
-@settings(deadline=None)
 @given(WILD_TEXT.filter(lambda text: "\0" not in text))
 def test_what_is_read_is_written_back_byte_for_byte(text: str) -> None:
     data = text.encode()

@@ -8,7 +8,7 @@ import tokenize
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from torchrepro_lint.source import SourceFile, Suppression, source_from_text
@@ -131,7 +131,6 @@ FRAGMENTS = [
 ]
 
 
-@settings(deadline=None)
 @given(st.lists(st.sampled_from(FRAGMENTS), max_size=14).map("".join))
 def test_agrees_with_the_tokenizer_on_whatever_it_can_read(text: str) -> None:
     try:
