@@ -9,11 +9,11 @@ from functools import cached_property
 from typing import NamedTuple
 
 from torchrepro_lint import catalogue
-from torchrepro_lint.dataflow.binding import value_for
+from torchrepro_lint.dataflow.binding import positional_parameters, value_for
 from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.dataflow.sites import CallSite, Site, start_of
 from torchrepro_lint.dataflow.store import remembered
-from torchrepro_lint.index import ModuleFacts, Scope
+from torchrepro_lint.index import Binding, ModuleFacts, Scope, last_name
 from torchrepro_lint.project.names import Variable
 from torchrepro_lint.project.unknown import UNKNOWN, Opaque
 
@@ -45,7 +45,7 @@ class Call(NamedTuple):
 
         `**options` is looked into, on any path; an opaque `*args` or `**kwargs` that may hold it gives UNKNOWN.
         """
-        given, unpacks = self.node.args, False
+        given, unpacks = [a for a in self.node.args if not self._holds_nothing(a)], False
         for keyword in self.node.keywords:
             if keyword.arg == name:
                 return Site(keyword.value, self.scope)
@@ -57,6 +57,23 @@ class Call(NamedTuple):
             if position < len(given):
                 return Site(given[position], self.scope)
         return self._unpacked(name) if unpacks else None
+
+    def _holds_nothing(self, argument: ast.expr) -> bool:
+        """Whether this is the `*args` of a function that no caller passes more than its parameters."""
+        match argument:
+            case ast.Starred(value=ast.Name(id=name)):
+                function = self.scope.binding_scope(name)
+            case _:
+                return False
+        node = getattr(function, "node", None)
+        if function is None or not isinstance(node, ast.FunctionDef) or function.self_name is not None:
+            return False
+        if node.args.vararg is None or node.args.vararg.arg != name or len(function.bindings[name]) != 1:
+            return False
+        sites, most = self.program.callers_of(function), len(positional_parameters(function))
+        return bool(sites) and not any(
+            len(call.args) > most or any(isinstance(a, ast.Starred) for a in call.args) for call, _ in sites or ()
+        )
 
     def _unpacked(self, name: str) -> Site | Opaque | None:
         """The argument that `**options` hold."""
@@ -140,8 +157,15 @@ class Module:
         """Calls of what is chosen while the program runs, by the first that it may be, where all are wanted."""
         for node, scope in chosen(self.facts, self.program):
             found = self.program.values.callees(node, scope)
-            if len(found) > 1 and all(isinstance(name, str) and name in names for name in found):
-                yield Call(node, scope, str(found[0]), self.program)
+            named = next((name for name in found if isinstance(name, str)), None)
+            if named is not None and all(self._is_one_of(callee, names) for callee in found):
+                yield Call(node, scope, named, self.program)
+
+    def _is_one_of(self, callee: str | Scope | None, names: Collection[str]) -> bool:
+        """Whether it is one of these external classes, or a class of the project that is derived from one."""
+        if isinstance(callee, Scope) and callee.kind == "class":
+            return not set(names).isdisjoint(self.program.external_bases(callee))
+        return callee in names
 
     def _subclass_calls(self, names: frozenset[str]) -> Iterator[Call]:
         """Constructions of project classes derived from `names` that keep the base's constructor, and the
@@ -181,7 +205,8 @@ def calls_like(names: Iterable[str], facts: ModuleFacts) -> Iterator[CallSite]:
 
 @remembered
 def chosen(facts: ModuleFacts, program: Program) -> list[CallSite]:
-    """Calls of what is no name of anything: `make(data)` after `make = A if test else B`, `{"a": A}[key](data)`."""
+    """Calls of what is no name of anything: `make(data)` after `make = A if test else B`, `{"a": A}[key](data)`, and of
+    a parameter `make=A`."""
     return [site for site in facts.every_call() if _is_chosen(*site, program)]
 
 
@@ -191,7 +216,14 @@ def _is_chosen(call: ast.Call, scope: Scope, program: Program) -> bool:
     target = program.resolve(call.func, scope)
     if not isinstance(target, Variable):
         return False
-    return len(target.bindings) > 1 or any(_chooses(b.value, target.scope, program) for b in target.bindings)
+    if len(target.bindings) > 1:
+        return True
+    return any(_is_given_class(b) or _chooses(b.value, target.scope, program) for b in target.bindings)
+
+
+def _is_given_class(binding: Binding) -> bool:
+    """Whether it is a parameter that is a class by default, by its name: `def loader(data, klass=DataLoader)`."""
+    return binding.kind == "parameter" and last_name(binding.value)[:1].isupper()
 
 
 def _chooses(value: ast.expr | None, scope: Scope, program: Program) -> bool:

@@ -14,6 +14,7 @@ from torchrepro_lint import catalogue
 from torchrepro_lint.dataflow import Call, Module, Program, Site, remembered, start_of
 from torchrepro_lint.dataflow.abstract_values import Constant, Parameter, Unknown
 from torchrepro_lint.dataflow.binding import named_parameters, positional_parameters
+from torchrepro_lint.dataflow.conditions import conditions
 from torchrepro_lint.dataflow.enclosing import ancestors, calls_in
 from torchrepro_lint.dataflow.options import outcome
 from torchrepro_lint.dataflow.outcomes import Truth
@@ -152,13 +153,19 @@ def shuffling(call: Call) -> Certainty | None:
 def _shuffling(call: Call, program: Program) -> Certainty | None:
     sampler = _sampler_given(call)
     shuffle = argument(call, "shuffle")
-    if sampler is True or not isinstance(shuffle, Site):
+    if sampler is True or not isinstance(shuffle, Site) or _is_denied(shuffle.node, call):
         return None
     truth = outcome(shuffle.node, shuffle.scope, program)
     is_configured = shuffle.scope.facts.source.kind == "configuration"
     if (truth.usual if is_configured else truth.certain) is False:
         return None
     return Certainty.CERTAIN if truth is Truth.ALWAYS and sampler is False else Certainty.LIKELY
+
+
+def _is_denied(value: ast.expr, call: Call) -> bool:
+    """Whether a call only comes by where the name that it passes is false: `if shuffle: ... else: call(shuffle)`."""
+    tests = conditions(call.node, call.scope) if isinstance(value, ast.Name) else ()
+    return any(not c.holds and isinstance(c.test, ast.Name) and c.test.id == ast.unparse(value) for c in tests)
 
 
 def _sampler_given(call: Call) -> bool | None:
