@@ -161,7 +161,7 @@ def _is_unseen(seeding: Seeding, program: Program) -> bool:
     """Whether nothing of the project seeds, and it is not known what the files that a program imports draw."""
     own = seeding.entry.facts.source.path
     is_alone = program.project.reachable(own) <= {own}
-    return not is_alone and unseeded(seeding, program) is None and never_seeds(program)
+    return not is_alone and unseeded(seeding, program) is None
 
 
 def _is_left(seeding: Seeding, program: Program) -> bool:
