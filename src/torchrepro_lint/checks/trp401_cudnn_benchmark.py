@@ -34,6 +34,7 @@ _MEASURES = re.compile(
 )
 _EXTRACTS = re.compile(r"(?:^|[/_-])extract", re.IGNORECASE)  # what uses a model, and trains none
 _SEEDS = re.compile(r"seed|random|rng|reprod|determin", re.IGNORECASE)
+_TESTS = re.compile(r"^(?!.*train)(?:\w*_)?(?:test|testing|eval|evaluate|validate|infer|inference|predict)$")
 _WARMS_UP = re.compile(rb"\bdef (?=\w*cudnn)\w*warm_?up|\bwarm(?:ing)?[ _-]?up (?:of )?cudnn\b", re.IGNORECASE)
 
 
@@ -57,6 +58,7 @@ def check(module: Module, program: Program) -> Iterator[Draft]:
             or is_never_seeded(setting.facts, program)
             or _neither_trains_nor_seeds(setting.facts, program)
             or _may_be_turned_off_below(setting, program)
+            or _is_of_tests(setting, program)
             or (bool(off) and off.get(setting.scope.function, setting.statement.lineno) < setting.statement.lineno)
         )
         draft = Draft(setting.node, {"written": setting.written}, edits=with_value(setting, "False"), unsafe=unsafe)
@@ -91,6 +93,13 @@ def _turned_off(settings: Sequence[tuple[Setting, bool | None]]) -> dict[Scope, 
     """The lines at which functions turn the switch off: what one turns on further down is as it was elsewhere."""
     off = [setting for setting, value in settings if value is False and setting.scope.function.kind != "module"]
     return {setting.scope.function: setting.statement.lineno for setting in reversed(off)}
+
+
+def _is_of_tests(setting: Setting, program: Program) -> bool:
+    """Whether a function sets the switch that by its name only tests a model: `def run_test(args):`."""
+    name = setting.scope.function.own_name
+    told = setting.scope.function.kind == "function" and _TESTS.search(name) is not None
+    return program.by_name(told, "that a function only tests", setting.scope, name)
 
 
 def _may_be_turned_off_below(setting: Setting, program: Program) -> bool:
