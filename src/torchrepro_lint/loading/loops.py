@@ -249,7 +249,7 @@ class _Body:
                     yield Effect("last", node, target)
 
     def _is_own(self, owner: ast.expr) -> bool:
-        """Whether a loop over items puts something in their place: `for i, name in enumerate(names): names[i] = ...`."""
+        """Whether a loop puts something in its items' place: `for i, name in enumerate(names): names[i] = ...`."""
         walked = self.owner.iter if isinstance(self.owner, Loop) else None
         return walked is not None and any(ast.dump(node) == ast.dump(owner) for node in ast.walk(walked))
 
