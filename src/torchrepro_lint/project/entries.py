@@ -67,7 +67,10 @@ def is_tried_out(facts: ModuleFacts, project: Project) -> bool:
     """Whether a module that others import shows under its own guard what it has, and starts nothing there."""
     if facts.guard is None or not project.users([facts.source.path]):
         return False
-    return not any(STARTS.match(last_name(n.func)) for n in ast.walk(facts.guard) if isinstance(n, ast.Call))
+    calls = [n for n in ast.walk(facts.guard) if isinstance(n, ast.Call)]
+    own = {name for name, made in facts.scope.bindings.items() if any(b.kind == "function" for b in made)}
+    passed = {last_name(a) for call in calls for a in call.args} & own  # `spawn(main, 8)`
+    return not any(map(STARTS.match, {*(last_name(call.func) for call in calls), *passed}))
 
 
 def _is_imported(own: Path, project: Project) -> bool:
