@@ -76,7 +76,7 @@ def _is_constant(statement: ast.stmt) -> bool:
 
 def divides_paragraph(facts: ModuleFacts, statement: ast.stmt) -> bool:
     """Whether a line above a statement would stand between calls or assignments that belong together, also with a test
-    between them, or below the choice of what is imported; methods, as those of `os.environ`, what reads the options,
+    between them, or below an import or the choice of one; methods, as those of `os.environ`, what reads the options,
     and what tells how far the program is, belong to nothing."""
     body = getattr(facts.parents[statement], "body", [])
     above = body[body.index(statement) - 1] if statement in body[1:-1] else None
@@ -88,6 +88,8 @@ def divides_paragraph(facts: ModuleFacts, statement: ast.stmt) -> bool:
             return _continues(facts, above, statement) and (is_choice or _goes_on(facts, body, statement))
         case ast.Assign() | ast.AnnAssign():
             return not _gives_settings(above) and _continues(facts, above, statement)
+        case ast.Import() | ast.ImportFrom():  # which a comment heads, together with what uses it
+            return top_line(facts, above) < above.lineno and _continues(facts, above, statement)
     return False
 
 
