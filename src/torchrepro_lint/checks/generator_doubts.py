@@ -31,7 +31,6 @@ from torchrepro_lint.rng.usual_seed import has_own_seed, is_turned_off, reads_co
 from torchrepro_lint.seeding import training
 from torchrepro_lint.seeding.seeding import Seeding, SeedMet
 from torchrepro_lint.seeding.seedings import seedings
-from torchrepro_lint.seeding.unfollowed import never_seeds
 from torchrepro_lint.seeding.unseeded import Unseeded, unseeded
 
 _SPLITS = "torch.utils.data.random_split"
@@ -158,10 +157,10 @@ def _begins_runs(function: Scope, program: Program) -> bool:
 
 
 def _is_unseen(seeding: Seeding, program: Program) -> bool:
-    """Whether nothing of the project seeds, and it is not known what the files that a program imports draw."""
+    """Whether it is not known what the files that a program imports draw."""
     own = seeding.entry.facts.source.path
     is_alone = program.project.reachable(own) <= {own}
-    return not is_alone and unseeded(seeding, program) is None and never_seeds(program)
+    return not is_alone and unseeded(seeding, program) is None
 
 
 def _is_left(seeding: Seeding, program: Program) -> bool:
