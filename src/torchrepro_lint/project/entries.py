@@ -15,6 +15,8 @@ from torchrepro_lint.project.project import Project
 # What starts the work of a program, by its name.
 STARTS = re.compile(r"_*(?:main|run|train|fit|test|eval|evaluate|validate|launch|experiment|save)(?:_|$)")
 
+_ENDS = re.compile(r"_(?:main|run|train)$")  # `cli_main()`
+
 
 class Entry(NamedTuple):
     """A program of `facts`: its module runs from top to bottom, then `function` of a console script; `node` is where
@@ -70,7 +72,8 @@ def is_tried_out(facts: ModuleFacts, project: Project) -> bool:
     calls = [n for n in ast.walk(facts.guard) if isinstance(n, ast.Call)]
     own = {name for name, made in facts.scope.bindings.items() if any(b.kind == "function" for b in made)}
     passed = {last_name(a) for call in calls for a in call.args} & own  # `spawn(main, 8)`
-    return not any(map(STARTS.match, {*(last_name(call.func) for call in calls), *passed}))
+    names = {*(last_name(call.func) for call in calls), *passed}
+    return not any(STARTS.match(name) or _ENDS.search(name) for name in names)
 
 
 def _is_imported(own: Path, project: Project) -> bool:
