@@ -91,6 +91,9 @@ def is_sorted_at(node: ast.expr, scope: Scope) -> bool:
         if holder.attr not in ("items", "keys"):
             return holder.attr == "sort"
         holder = parents[parents[holder]]
+    if isinstance(holder, ast.comprehension) and holder.iter is node:  # `x = sorted([name for name in x if ...])`
+        made = parents[holder]
+        return isinstance(call := parents[made], ast.Call) and sorts(call) and _is_stored_as(node, call, scope)
     if isinstance(holder, ast.Subscript) and isinstance(holder.slice, ast.Slice) and isinstance(holder.ctx, ast.Store):
         value = getattr(parents[holder], "value", None)
         return isinstance(value, ast.Call) and sorts(value)
