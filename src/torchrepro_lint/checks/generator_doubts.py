@@ -131,7 +131,7 @@ def _seeded(facts: ModuleFacts, program: Program) -> _Seeded:
         not all(runs_in_each_pass(m.scope.function, program) for m in anew),
         any(_is_chosen(found[0], program) for found in of_each if found),
         left,
-        tuple(is_never and not s.met for is_never, s in zip(never, programs, strict=True)),
+        tuple(is_never and all(map(_is_of_item, s.met)) for is_never, s in zip(never, programs, strict=True)),
         tuple(training.evaluates(s, program) for s in programs),
     )
 
@@ -144,6 +144,11 @@ def _is_chosen(met: SeedMet, program: Program) -> bool:
     handed = [(a, link.scope) for link in met.chain[-1:] for a in getattr(link.node, "args", ())]
     given = [(seed, met.scope), *handed]  # of a function that many call, the one call that leads here
     return not any(isinstance(o, Constant) for a, scope in given for o in program.origins(a, scope))
+
+
+def _is_of_item(met: SeedMet) -> bool:
+    """Whether a data set seeds for each of its items, which says nothing of the run."""
+    return met.scope.function.own_name == "__getitem__"
 
 
 def _begins_runs(function: Scope, program: Program) -> bool:
