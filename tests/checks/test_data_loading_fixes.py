@@ -1007,3 +1007,8 @@ def test_workers_get_no_generator_where_no_caller_shuffles(tmp_path: Path, is_sh
         f"torch.manual_seed(0)\nloader = load(is_train={is_shuffled})\nfor row in loader:\n    model(row).backward()\n"
     )
     assert ("generator=" in fixed(tmp_path, "TRP202", text)) is is_shuffled
+
+
+def test_a_split_beside_a_loader_has_a_generator_of_another_name(tmp_path: Path) -> None:
+    text = HEAD + "while True:\n    a, b = random_split(d, [3, 3])\n    DataLoader(a, shuffle=True)\n"
+    assert "generator=split_generator)" in fixed(tmp_path, "TRP203", text, unsafe=True)

@@ -32,7 +32,6 @@ from torchrepro_lint.rng.usual_seed import has_own_seed, is_turned_off, reads_co
 from torchrepro_lint.seeding import training
 from torchrepro_lint.seeding.seeding import Seeding, SeedMet
 from torchrepro_lint.seeding.seedings import seedings
-from torchrepro_lint.seeding.unfollowed import never_seeds
 from torchrepro_lint.seeding.unseeded import Unseeded, unseeded
 
 _SPLITS = "torch.utils.data.random_split"
@@ -133,7 +132,7 @@ def _seeded(facts: ModuleFacts, program: Program) -> _Seeded:
         not all(runs_in_each_pass(m.scope.function, program) for m in anew),
         any(_is_chosen(found[0], program) for found in of_each if found),
         left,
-        tuple(is_never and not s.met for is_never, s in zip(never, programs, strict=True)),
+        tuple(is_never and all(map(_is_of_item, s.met)) for is_never, s in zip(never, programs, strict=True)),
         tuple(training.evaluates(s, program) for s in programs),
     )
 
@@ -148,6 +147,11 @@ def _is_chosen(met: SeedMet, program: Program) -> bool:
     return not any(isinstance(o, Constant) for a, scope in given for o in program.origins(a, scope))
 
 
+def _is_of_item(met: SeedMet) -> bool:
+    """Whether a data set seeds for each of its items, which says nothing of the run."""
+    return met.scope.function.own_name == "__getitem__"
+
+
 def _begins_runs(function: Scope, program: Program) -> bool:
     """Whether what seeds is a run of its own, with a loop, of which a file has several, one after the other: then each
     run, and each cell of a notebook, begins alike."""
@@ -159,10 +163,10 @@ def _begins_runs(function: Scope, program: Program) -> bool:
 
 
 def _is_unseen(seeding: Seeding, program: Program) -> bool:
-    """Whether nothing of the project seeds, and it is not known what the files that a program imports draw."""
+    """Whether it is not known what the files that a program imports draw."""
     own = seeding.entry.facts.source.path
     is_alone = program.project.reachable(own) <= {own}
-    return not is_alone and unseeded(seeding, program) is None and never_seeds(program)
+    return not is_alone and unseeded(seeding, program) is None
 
 
 def _is_left(seeding: Seeding, program: Program) -> bool:

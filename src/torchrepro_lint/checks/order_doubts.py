@@ -33,7 +33,8 @@ _OTHERS = frozenset({"keras", "tensorflow", "theano", "mxnet", "paddle"})
 _STARTS = ("Process", "Thread", "Pool")
 _USES = frozenset({"eval", "no_grad", "inference_mode"})  # a model, whatever is written then
 _OF_RESULTS = re.compile(
-    r"^analy[sz]|(?:^|_)(?:fid|plot(?:s|ter|ting)?|visual|scores?|results?|metrics?|means?|stats|statistics?)(?:_|$)",
+    r"^analy[sz]|(?:^|_)(?:agg|fid|means?|metrics?|plot(?:s|ter|ting)?|report(?:s|ing)?|results?|scores?|stats"
+    r"|statistics?|visual)(?:_|$)",
     re.IGNORECASE,
 )
 _SHOWS = frozenset({"print", "pprint", "display", "show", "imshow", "plot", "subplots", "figure"})

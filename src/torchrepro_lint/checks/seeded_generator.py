@@ -110,6 +110,8 @@ def _free_name(call: Call) -> str:
     if number and (above := same_order.named_above(call)):
         name = f"{held}_generator" if same_order.number_beside(above[0]) else "generator"
         names = [f"{name}_{len(above) + 1}", numbered_one]  # the others of its name may get the one without a number
+    if same_order.is_split_beside(call):
+        names = ["split_generator"]
     return next(n for n in (*names, "data_generator", "seeded_generator_") if n not in inside and n not in outside)
 
 

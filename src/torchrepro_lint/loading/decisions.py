@@ -125,9 +125,8 @@ def _chosen_from(node: ast.expr, scope: Scope) -> ast.expr:
     match parents[node]:
         case ast.comprehension() as loop if loop.iter is node:
             made = parents[loop]
-            return (
-                _chosen_from(made, scope) if isinstance(made, ast.ListComp | ast.SetComp | ast.GeneratorExp) else node
-            )
+            is_list = isinstance(made, ast.ListComp | ast.SetComp | ast.GeneratorExp)
+            return _chosen_from(made, scope) if is_list else node
         case ast.Call(func=ast.Name(id="list" | "set" | "tuple" | "filter")) as made:
             return _chosen_from(made, scope)
     return node

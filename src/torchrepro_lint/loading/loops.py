@@ -236,7 +236,7 @@ class _Body:
 
     def assign(self, node: ast.stmt, target: ast.expr, value: ast.expr) -> Iterator[Effect]:
         match target:
-            case ast.Subscript(value=owner, slice=key) if not self.is_local(owner):
+            case ast.Subscript(value=owner, slice=key) if not self.is_local(owner) and not self._is_own(owner):
                 if self._is_next_place(key):
                     yield Effect("sequence", node, owner)
                 elif self.numbers(key) or self.numbers(value):
@@ -248,6 +248,11 @@ class _Body:
                     yield Effect("sequence", node, target)
                 elif self.keeps_one(node, name, value):
                     yield Effect("last", node, target)
+
+    def _is_own(self, owner: ast.expr) -> bool:
+        """Whether a loop puts something in its items' place: `for i, name in enumerate(names): names[i] = ...`."""
+        walked = self.owner.iter if isinstance(self.owner, Loop) else None
+        return walked is not None and any(ast.dump(node) == ast.dump(owner) for node in walk(walked))
 
     def keeps_one(self, node: ast.stmt, name: str, value: ast.expr) -> bool:
         """Whether `name` is given one of several items of some kind, whichever comes last."""

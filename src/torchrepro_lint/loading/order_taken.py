@@ -102,6 +102,8 @@ def indexed(parent: ast.Subscript, use: Use[Shown], edges: Edges, asked: ast.exp
             return decided(use, parent, TAKEN)
         case ast.Name(id=index) if (loop := _loop_over(parent.value, index, scope)) is not None:
             return order_loops.rounds(loop, use, edges)
+        case ast.Name(id=index) if _is_key(parent, index, scope):
+            return STOP
         case ast.Name(id=index) if _is_one_of_few(parent, index, scope):
             return decided(use, parent, TAKEN)
         case index if _is_found_by_value(index, parent.value, scope, edges.program):
@@ -149,18 +151,47 @@ def _is_found_by_value(index: ast.expr, items: ast.expr, scope: Scope, program: 
         index = index.args[0]
     while isinstance(index, ast.Subscript):  # `steps.argsort()[-1]`
         index = index.value
-    if not isinstance(index, ast.Call) or last_name(index.func) not in _table()["places"]:
-        return False
-    is_function = program.qualified(index.func, scope) is not None
-    held = index.func.value if isinstance(index.func, ast.Attribute) else None
-    values = (index.args[0] if index.args else None) if is_function else held
+    values = _asked_for_places(index, scope, program)
     if values is not None and ast.dump(values) == ast.dump(items):  # the greatest itself
         return True
     if isinstance(values, ast.Name):
         bindings = scope.bindings.get(values.id, ())
         values = bindings[0].value if len(bindings) == 1 else None
-    each = (n for n in walk(values) if isinstance(n, ast.ListComp)) if values is not None else ()
-    return any(not of.ifs and ast.dump(of.iter) == ast.dump(items) for made in each for of in made.generators[:1])
+    return values is not None and any(_is_of_each(node, items) for node in walk(values))
+
+
+def _asked_for_places(index: ast.expr, scope: Scope, program: Program) -> ast.expr | None:
+    """The values of which a call tells the place of one: `np.argmax(values)`, `values.argmin()`, or
+    `sorted(range(len(values)), key=values.__getitem__)`."""
+    match index:
+        case ast.Call(func=ast.Name(id="sorted"), keywords=keywords):
+            given = next((k.value for k in keywords if k.arg == "key"), None)
+            given = given.body if isinstance(given, ast.Lambda) else given
+            return given.value if isinstance(given, ast.Subscript | ast.Attribute) else None
+        case ast.Call(func=function, args=args) if last_name(function) in _table()["places"]:
+            if program.qualified(function, scope) is not None:
+                return args[0] if args else None
+            return function.value if isinstance(function, ast.Attribute) else None
+    return None
+
+
+def _is_key(node: ast.expr, index: str, scope: Scope) -> bool:
+    """Whether places are put in the order of their values: `sorted(places, key=lambda i: values[i])`."""
+    function = scope.facts.parents[node]
+    if not isinstance(function, ast.Lambda) or [a.arg for a in function.args.args] != [index]:
+        return False
+    keyword = scope.facts.parents[function]
+    return isinstance(keyword, ast.keyword) and keyword.arg == "key"
+
+
+def _is_of_each(node: ast.AST, items: ast.expr) -> bool:
+    """Whether something is worked out for each of the items, in their order."""
+    match node:
+        case ast.ListComp(generators=[ast.comprehension(iter=walked, ifs=[])]):
+            return ast.dump(walked) == ast.dump(items)
+        case ast.Call(func=ast.Name(id="map"), args=[_, walked]):
+            return ast.dump(walked) == ast.dump(items)
+    return False
 
 
 def _loop_over(items: ast.expr, index: str, scope: Scope) -> ast.For | None:

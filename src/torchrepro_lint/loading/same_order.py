@@ -66,6 +66,11 @@ def number_beside(call: Call) -> int:
     return bisect_left(beside.places, first) - len(instead)
 
 
+def is_split_beside(call: Call) -> bool:
+    """Whether this splits a data set in a function that makes loaders or samplers that draw."""
+    return call.name == _SPLIT and call.scope.function in _drawing(call.facts, call.program)
+
+
 def held_in(call: Call) -> str:
     """The name that the result of a call gets: `loader`, of `self.loader` too."""
     match call.facts.parents[call.node]:

@@ -16,6 +16,8 @@ from torchrepro_lint.project.project import Project
 # What starts the work of a program, by its name.
 STARTS = re.compile(r"_*(?:main|run|train|fit|test|eval|evaluate|validate|launch|experiment|save)(?:_|$)")
 
+_ENDS = re.compile(r"_(?:main|run|train)$")  # `cli_main()`
+
 
 class Entry(NamedTuple):
     """A program of `facts`: its module runs from top to bottom, then `function` of a console script; `node` is where
@@ -68,7 +70,11 @@ def is_tried_out(facts: ModuleFacts, project: Project) -> bool:
     """Whether a module that others import shows under its own guard what it has, and starts nothing there."""
     if facts.guard is None or not project.users([facts.source.path]):
         return False
-    return not any(STARTS.match(last_name(n.func)) for n in walk(facts.guard) if isinstance(n, ast.Call))
+    calls = [n for n in walk(facts.guard) if isinstance(n, ast.Call)]
+    own = {name for name, made in facts.scope.bindings.items() if any(b.kind == "function" for b in made)}
+    passed = {last_name(a) for call in calls for a in call.args} & own  # `spawn(main, 8)`
+    names = {*(last_name(call.func) for call in calls), *passed}
+    return not any(STARTS.match(name) or _ENDS.search(name) for name in names)
 
 
 def _is_imported(own: Path, project: Project) -> bool:

@@ -68,7 +68,7 @@ def _is_tried_once(seeding: Seeding, program: Program) -> bool:
     is_named = roles.is_no_training(facts.source.rel)
     if is_in_sight and is_named:
         return True
-    if _tries_layers(seeding):
+    if _tries_layers(seeding) and (not trains or "backward" in seeding.reached):
         return True
     if not trains:
         return seeding.is_made_up or seeding.is_shown or is_named
