@@ -206,10 +206,14 @@ def _misses_seed(call: Call) -> bool:
     data set is better split alike whatever that is."""
     facts, program = call.facts, call.program
     return call.name != _SPLITS and (
-        _has_own_seed(facts, program)
-        or _is_left_unseeded(facts, program)
-        or any(_seeded(f, program).chosen for f in _running(facts, program))
+        _has_own_seed(facts, program) or _is_left_unseeded(facts, program) or _chooses_seeds(facts, program)
     )
+
+
+@remembered
+def _chooses_seeds(facts: ModuleFacts, program: Program) -> bool:
+    """Whether a program that runs the file seeds with what its author chooses for each run."""
+    return any(_seeded(f, program).chosen for f in _running(facts, program))
 
 
 @remembered

@@ -45,26 +45,30 @@ class Call(NamedTuple):
 
         `**options` is looked into, on any path; an opaque `*args` or `**kwargs` that may hold it gives UNKNOWN.
         """
-        given, unpacks = [a for a in self.node.args if not self._holds_nothing(a)], False
+        unpacks = False
         for keyword in self.node.keywords:
             if keyword.arg == name:
                 return Site(keyword.value, self.scope)
             unpacks = unpacks or keyword.arg is None
-        if position is not None and given:
-            for before in given[: position + 1]:
-                if isinstance(before, ast.Starred):
-                    return UNKNOWN
-            if position < len(given):
-                return Site(given[position], self.scope)
-        return self._unpacked(name) if unpacks else None
+        found = self._positional(position) if position is not None and self.node.args else None
+        return found if found is not None or not unpacks else self._unpacked(name)
 
-    def _holds_nothing(self, argument: ast.expr) -> bool:
+    def _positional(self, position: int) -> Site | Opaque | None:
+        """The argument at a place; UNKNOWN where `*args` above may fill it."""
+        for argument in self.node.args:
+            if isinstance(argument, ast.Starred):
+                if not self._holds_nothing(argument):
+                    return UNKNOWN
+            elif not position:
+                return Site(argument, self.scope)
+            else:
+                position -= 1
+        return None
+
+    def _holds_nothing(self, argument: ast.Starred) -> bool:
         """Whether this is the `*args` of a function that no caller passes more than its parameters."""
-        match argument:
-            case ast.Starred(value=ast.Name(id=name)):
-                function = self.scope.binding_scope(name)
-            case _:
-                return False
+        name = argument.value.id if isinstance(argument.value, ast.Name) else ""
+        function = self.scope.binding_scope(name)
         node = getattr(function, "node", None)
         if function is None or not isinstance(node, ast.FunctionDef) or function.self_name is not None:
             return False

@@ -123,10 +123,11 @@ def _chosen_from(node: ast.expr, scope: Scope) -> ast.expr:
     """The list or set of items of `node` that are made at once: `[i for i in x if i]`, `set(x)`."""
     parents = scope.facts.parents
     match parents[node]:
-        case ast.comprehension() as loop if loop.iter is node:
+        case ast.comprehension(iter=items) as loop if items is node:
             made = parents[loop]
-            is_list = isinstance(made, ast.ListComp | ast.SetComp | ast.GeneratorExp)
-            return _chosen_from(made, scope) if is_list else node
+            return (
+                _chosen_from(made, scope) if isinstance(made, ast.ListComp | ast.SetComp | ast.GeneratorExp) else node
+            )
         case ast.Call(func=ast.Name(id="list" | "set" | "tuple" | "filter")) as made:
             return _chosen_from(made, scope)
     return node
