@@ -79,12 +79,12 @@ class TestRepositoriesInAFolder:
         assert len({f["fingerprint"] for f in findings}) == len(findings)
 
     def test_they_are_fixed_as_the_diff_says(self, run: Run, folder: Path) -> None:
-        diff = run("--diff", "--select", "TRP401").stdout
+        diff = run("--diff", "--unsafe-fixes", "--select", "TRP401").stdout
         assert [line for line in diff.splitlines() if line.startswith("+++")] == [
             "+++ b/one/train.py",
             "+++ b/two/train.py",
         ]
-        done = run("--fix", "--select", "TRP401")
+        done = run("--fix", "--unsafe-fixes", "--select", "TRP401")
         assert done.exit_code == 0
         assert "2 fixed" in done.stdout or "Fixed 2" in done.stdout
         fixed = {path: path.read_text() for path in folder.glob("*/train.py")}
