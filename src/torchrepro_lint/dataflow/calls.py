@@ -166,9 +166,11 @@ class Module:
                 yield Call(node, scope, named, self.program)
 
     def _is_one_of(self, callee: str | Scope | None, names: Collection[str]) -> bool:
-        """Whether it is one of these external classes, or a class of the project that is derived from one."""
+        """Whether it is one of these external classes, or a class of the project that is derived from one and gives the
+        items in its order."""
         if isinstance(callee, Scope) and callee.kind == "class":
-            return not set(names).isdisjoint(self.program.external_bases(callee))
+            is_as_base = self.program.names.class_member(callee, "__iter__") is None
+            return is_as_base and not set(names).isdisjoint(self.program.external_bases(callee))
         return callee in names
 
     def _subclass_calls(self, names: frozenset[str]) -> Iterator[Call]:
