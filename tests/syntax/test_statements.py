@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+import torchrepro_lint
 from torchrepro_lint.fixing import apply_edits
 from torchrepro_lint.index import ModuleFacts, build
 from torchrepro_lint.model import Edit, Fix, Safety
@@ -95,3 +96,13 @@ def test_a_statement_put_after_another(before: str, after: str) -> None:
 def test_a_statement_put_first(before: str, after: str) -> None:
     facts = facts_of(before)
     assert applied(facts, insert_first(facts, facts.tree.body[0], "new()")) == after
+
+
+@pytest.mark.parametrize("comment", ["~" * 20_000 + "x", "a." * 5_000 + "b", 'print("\\d")'])
+def test_a_comment_may_be_code_that_no_parser_takes(
+    comment: str, tmp_path: Path, recwarn: pytest.WarningsRecorder
+) -> None:
+    text = f'import torch\n\nprint("Initializing model")\n# {comment}\nmodel = torch.nn.Linear(3, 3)\n'
+    (tmp_path / "a.py").write_text(f"{text}model(torch.ones(2, 3)).sum().backward()\n")
+    assert [f.code for f in torchrepro_lint.check(tmp_path).findings] == ["TRP101"]
+    assert not recwarn.list

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import ast
 import re
+import warnings
 from collections.abc import Sequence
 
 from torchrepro_lint.dataflow.enclosing import calls_in, names_in
@@ -191,8 +192,10 @@ def _is_commented(facts: ModuleFacts, top: int, statement: ast.stmt) -> bool:
 
 def _is_code(text: str) -> bool:
     try:
-        body = ast.parse(text).body
-    except (SyntaxError, ValueError):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of what is in its strings
+            body = ast.parse(text).body
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
         return False
     return all(
         isinstance(s, ast.Assign | ast.AugAssign | _IMPORTS) or isinstance(getattr(s, "value", 0), ast.Call)
