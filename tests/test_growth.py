@@ -438,7 +438,7 @@ def test_calls_that_are_written_alike_are_changed_once(tmp_path: Path, monkeypat
 
 STEPS = {  # of a line with a finding, with its fix and its report; a harmless call takes 700
     "init_seeds(7)": 1_340,
-    "torch.backends.cudnn.benchmark = True": 1_340,
+    "torch.backends.cudnn.benchmark = True": 1_330,
     "torch.rand(2, generator=torch.Generator())": 2_050,
     "torch.manual_seed(int(time.time()))": 2_860,
     "sampler = RandomSampler(ds)": 2_300,
@@ -471,6 +471,16 @@ def test_functions_that_make_objects_and_call_each_other_twice(tmp_path: Path) -
         return HEAD + net + functions + f"def f{n}():\n    torch.rand(1)\nf0()\n"
 
     assert growth(tmp_path, program, 6) < 3
+
+
+def test_switches_above_many_seeds(tmp_path: Path) -> None:
+    """Whether one of the calls below turns a switch off again is asked for the function, not for each switch."""
+    head = HEAD + "def set_seed(n):\n    torch.manual_seed(n)\n"
+
+    def program(n: int) -> str:
+        return head + "torch.backends.cudnn.benchmark = True\n" * n + "set_seed(0)\n" * n
+
+    assert growth(tmp_path, program, 100) < LIMIT
 
 
 def test_draws_that_are_added_up(tmp_path: Path) -> None:

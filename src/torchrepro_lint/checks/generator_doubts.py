@@ -65,7 +65,8 @@ def is_seed_unclear(call: Call, seed: str, program: Program) -> bool:
         or (call.name != _SPLITS and _is_of_evaluations(call.facts, program))
         or _STANDS_IN.search(seed) is not None
         or _is_seeded_otherwise(call, seed)
-        or (seed.isdecimal() and (_is_given_a_seed(call.scope.function) or _misses_seed(call)))
+        or (seed.isdecimal() and _is_given_a_seed(call.scope.function))
+        or (call.name != _SPLITS and seed.isdecimal() and _misses_seed(call.facts, call.program))
         or (call.name != _SPLITS and is_never_seeded(call.facts, call.program))
     )
 
@@ -201,22 +202,17 @@ def _is_given_a_seed(function: Scope) -> bool:
     return function.kind == "function" and any(SEED_NAME.fullmatch(name) for name in named_parameters(function))
 
 
-def _misses_seed(call: Call) -> bool:
-    """Whether a program that runs the file has a seed that cannot be read there, or that its author has turned off. A
-    data set is better split alike whatever that is."""
-    facts, program = call.facts, call.program
-    return call.name != _SPLITS and (
-        _has_own_seed(facts, program) or _is_left_unseeded(facts, program) or _chooses_seeds(facts, program)
+@remembered
+def _misses_seed(facts: ModuleFacts, program: Program) -> bool:
+    """Whether a program that runs the file has a seed that cannot be read there, that its author has turned off, or
+    that is chosen for each run."""
+    return (
+        _has_own_seed(facts, program)
+        or _is_left_unseeded(facts, program)
+        or any(_seeded(f, program).chosen for f in _running(facts, program))
     )
 
 
-@remembered
-def _chooses_seeds(facts: ModuleFacts, program: Program) -> bool:
-    """Whether a program that runs the file seeds with what its author chooses for each run."""
-    return any(_seeded(f, program).chosen for f in _running(facts, program))
-
-
-@remembered
 def _has_own_seed(facts: ModuleFacts, program: Program) -> bool:
     files = files_of_programs(facts, program.project)
     if has_own_seed(files, program) or is_turned_off(files, program):
@@ -226,7 +222,6 @@ def _has_own_seed(facts: ModuleFacts, program: Program) -> bool:
     return any(not f.packages.isdisjoint(seeding) for f in loaded) or reads_configured(loaded, program)
 
 
-@remembered
 def _is_left_unseeded(facts: ModuleFacts, program: Program) -> bool:
     """Whether the programs that run the file are reported as unseeded, and a safe fix seeds none of them: then only the
     order of their samples would be the same on every run."""

@@ -106,15 +106,23 @@ def _is_of_tests(setting: Setting, program: Program) -> bool:
 def _may_be_turned_off_below(setting: Setting, program: Program) -> bool:
     """Whether the function that sets the switch then calls another that turns it off, if only for some seeds: who gives
     others wants it on."""
-    function, line = setting.scope.function, setting.statement.lineno
-    calls = ((call, scope) for call, scope in setting.facts.every_call() if _SEEDS.search(last_name(call.func)))
-    below = (site for site in calls if site[1].function is function and site[0].lineno > line)
-    return any(_turns_off(callee, program) for site in below for callee in program.functions_run(*site))
+    last = _last_turned_off(setting.facts, program).get(setting.scope.function, 0)
+    return setting.statement.lineno < last
 
 
-def _turns_off(function: Scope, program: Program) -> bool:
-    settings = stated(Module(function.facts, program), OWNER, NAME).settings
-    return any(value is False and setting.scope.function is function for setting, value in settings)
+@remembered
+def _last_turned_off(facts: ModuleFacts, program: Program) -> dict[Scope, int]:
+    """The line of the last call in each function of a file that seeds by its name and turns the switch off."""
+    sites = [site for site in facts.every_call() if _SEEDS.search(last_name(site[0].func))]
+    off = [s for s in sites if any(f in _turning_off(f.facts, program) for f in program.functions_run(*s))]
+    return {scope.function: call.lineno for call, scope in sorted(off, key=lambda site: site[0].lineno)}
+
+
+@remembered
+def _turning_off(facts: ModuleFacts, program: Program) -> frozenset[Scope]:
+    """The functions of a file that turn the switch off."""
+    settings = stated(Module(facts, program), OWNER, NAME).settings
+    return frozenset(setting.scope.function for setting, value in settings if value is False)
 
 
 def _has_switch_of_its_own(setting: Setting, program: Program) -> bool:

@@ -126,16 +126,11 @@ def children(node: ast.AST) -> list[ast.AST]:
 
 
 def walk(node: ast.AST) -> list[ast.AST]:
-    """The node and all that it holds, the outer ones first, as `ast.walk` gives them, in a fifth of the time."""
+    """The node and all that it holds, the outer ones first, as `ast.walk` gives them, in half the time."""
     found = [node]
     for holder in found:
-        for name in _HOLDING[holder.__class__]:  # as in `children`: this is done for most functions
-            value: Any = getattr(holder, name, None)
-            kind: type = value.__class__
-            if kind in _HELD:
-                found.append(value)
-            elif value and kind is list:
-                found += [child for child in value if child.__class__ in _HELD]
+        if _HOLDING[holder.__class__]:
+            found += children(holder)
     return found
 
 
