@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable, Iterator
 from itertools import islice
-from typing import Any, Literal, NamedTuple, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias
 
 from torchrepro_lint import catalogue
 from torchrepro_lint.dataflow import Program, start_of
@@ -64,24 +64,30 @@ def stored(target: ast.expr, node: ast.AST, use: Use[Shown], edges: Edges) -> St
         return STOP if is_alone else decided(use, node, "decides which item gets which name")
     if isinstance(target, ast.Subscript) and use.state == "mapping":
         return STOP  # `results[key][i] = x`: each round may have a dict of its own
-    steps = list(read_again(target, node, islice(edges.into(target, node, use), MAX_READS + 1)))
+    steps = list(read_again(target, node, use.scope.facts, islice(edges.into(target, node, use), MAX_READS + 1)))
     is_sorted = any(is_sorted_at(step.node, step.scope) for step in steps if isinstance(step, Use))
     return STOP if len(steps) > MAX_READS or is_sorted else steps
 
 
-def read_again(target: ast.expr, node: ast.AST, steps: Iterable[Step]) -> Iterator[Step]:
+def read_again(target: ast.expr, node: ast.AST, facts: ModuleFacts, steps: Iterable[Step]) -> Iterator[Step]:
     """The steps without the reads that stand above in the same loop, of what each round puts at a place of its own:
     `for i in range(9): use(x[i]); x[i] = y` reads there what nobody has put yet."""
-    place = target.slice.id if isinstance(target, ast.Subscript) and isinstance(target.slice, ast.Name) else None
+    loop = _loop_over_places(target, node, facts)
+    if loop is None:
+        yield from steps
+        return
+    first, last = start_of(loop), start_of(node)
     for step in steps:
-        if place is None or not (isinstance(step, Use) and _is_of_another_round(step, place, node)):
+        if not (isinstance(step, Use) and step.scope.facts is facts and first < start_of(step.node) < last):
             yield step
 
 
-def _is_of_another_round(read: Use[Any], place: str, node: ast.AST) -> bool:
-    loops = (loop for loop in loops_around(read.scope.facts, node) if isinstance(loop, ast.For | ast.AsyncFor))
-    loop = next((loop for loop in loops if place in names_in(loop.target)), None)
-    return loop is not None and start_of(loop) < start_of(read.node) < start_of(node)
+def _loop_over_places(target: ast.expr, node: ast.AST, facts: ModuleFacts) -> ast.stmt | None:
+    """The loop around `node` that gives `x[i]` its `i`."""
+    if not isinstance(target, ast.Subscript) or not isinstance(target.slice, ast.Name):
+        return None
+    loops = (loop for loop in loops_around(facts, node) if isinstance(loop, ast.For | ast.AsyncFor))
+    return next((loop for loop in loops if target.slice.id in names_in(loop.target)), None)
 
 
 def saves(call: ast.Call, scope: Scope, program: Program) -> bool:

@@ -189,7 +189,7 @@ def _as_set(use: Use[_Way], edges: Edges) -> Steps | None:
     parent = use.parent
     match parent:
         case ast.Assign(targets=[ast.Subscript() as target]):
-            return read_again(target, parent, edges.of(use))
+            return read_again(target, parent, use.scope.facts, edges.of(use))
         case ast.Assign() | ast.AnnAssign() | ast.NamedExpr() | ast.Return() | ast.IfExp():
             return edges.of(use)
         case ast.AugAssign(target=target):
