@@ -483,6 +483,12 @@ def test_switches_above_many_seeds(tmp_path: Path) -> None:
     assert growth(tmp_path, program, 100) < LIMIT
 
 
+def test_a_function_that_hands_star_arguments_on(tmp_path: Path) -> None:
+    """What its callers pass is asked once for all, not in each run of the function."""
+    head = HEAD + "def loader(rows, *args, **kwargs):\n    return DataLoader(rows, *args, shuffle=True, **kwargs)\n"
+    assert growth(tmp_path, lambda n: head + "loader([1], batch_size=3)\n" * n, 200) < LIMIT
+
+
 def test_draws_that_are_added_up(tmp_path: Path) -> None:
     """Each is followed through the sums around it, which are nested: as deep as a parser takes."""
     assert growth(tmp_path, lambda n: HEAD + "x = " + " + ".join(["torch.randn(3)"] * n) + "\nprint(x)\n", 60) < 4

@@ -70,14 +70,10 @@ class Call(NamedTuple):
         name = argument.value.id if isinstance(argument.value, ast.Name) else ""
         function = self.scope.binding_scope(name)
         node = getattr(function, "node", None)
-        if function is None or not isinstance(node, ast.FunctionDef) or function.self_name is not None:
+        is_rest = isinstance(node, ast.FunctionDef) and node.args.vararg is not None and node.args.vararg.arg == name
+        if function is None or not is_rest or len(function.bindings[name]) != 1:
             return False
-        if node.args.vararg is None or node.args.vararg.arg != name or len(function.bindings[name]) != 1:
-            return False
-        sites, most = self.program.callers_of(function), len(positional_parameters(function))
-        return bool(sites) and not any(
-            len(call.args) > most or any(isinstance(a, ast.Starred) for a in call.args) for call, _ in sites or ()
-        )
+        return _is_passed_no_more(function, self.program)
 
     def _unpacked(self, name: str) -> Site | Opaque | None:
         """The argument that `**options` hold."""
@@ -207,6 +203,18 @@ def calls_like(names: Iterable[str], facts: ModuleFacts) -> Iterator[CallSite]:
     """The calls of a file that are written like calls of these external names."""
     for last in catalogue.last_parts(names):
         yield from facts.calls.get(last, ())
+
+
+@remembered
+def _is_passed_no_more(function: Scope, program: Program) -> bool:
+    """Whether all callers of a function are known, and none passes more by position than it has parameters."""
+    sites, most = program.callers_of(function), len(positional_parameters(function))
+    calls = [call for call, _ in sites or ()]
+    return (
+        bool(calls)
+        and function.self_name is None
+        and not any(len(call.args) > most or any(isinstance(a, ast.Starred) for a in call.args) for call in calls)
+    )
 
 
 @remembered
