@@ -483,6 +483,13 @@ def test_switches_above_many_seeds(tmp_path: Path) -> None:
     assert growth(tmp_path, program, 100) < LIMIT
 
 
+def test_switches_above_many_losses(tmp_path: Path) -> None:
+    """Whether there is anything to learn is asked once for the program, and once for all values of one name."""
+    loss = "loss = torch.nn.functional.mse_loss(model(torch.randn(2, 2)), torch.randn(2, 2))\nloss.backward()\n"
+    head = HEAD + "model = torch.nn.Linear(2, 2)\n"
+    assert growth(tmp_path, lambda n: head + "torch.backends.cudnn.benchmark = True\n" * n + loss * n, 100) < LIMIT
+
+
 def test_a_function_that_hands_star_arguments_on(tmp_path: Path) -> None:
     """What its callers pass is asked once for all, not in each run of the function."""
     head = HEAD + "def loader(rows, *args, made=DataLoader):\n    return made(rows, *args, shuffle=True)\n"

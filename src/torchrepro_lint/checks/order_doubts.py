@@ -47,7 +47,7 @@ def is_unclear(listing: Listing, decision: Decision, program: Program) -> bool:
         decision.why in ONE_OF_THEM
         or (decision.why == GIVEN and not isinstance(decision.node, ast.Yield | ast.YieldFrom))  # a list for nobody
         or is_test(facts)
-        or _is_shared_out(decision, facts)
+        or _is_shared_out(decision, facts, program)
         or _is_for_evaluation(facts, program)
         or _is_tried_out(listing, program)
         or _only_shows(facts, program)
@@ -96,15 +96,21 @@ def is_of_results(scope: Scope, program: Program) -> bool:
     return program.by_name(bool(found), "that results are listed", scope, found)
 
 
-def _is_shared_out(decision: Decision, facts: ModuleFacts) -> bool:
+def _is_shared_out(decision: Decision, facts: ModuleFacts, program: Program) -> bool:
     """Whether threads or processes of the program's own each take some of the files: their results come in any order,
     or lie where they belong, whatever that of the files."""
     if "imap_unordered" in facts.calls:
         return True
-    starting = [call for name in _STARTS for call, _ in decision.facts.calls.get(name, ())]
+    starting = _starting(decision.facts, program)
     if decision.why == PARTS and isinstance(decision.facts.parents[decision.node], ast.Yield):
         return bool(starting) and "torch" not in decision.facts.packages
     return any(call in starting for call in decision.facts.ancestors(decision.node))
+
+
+@remembered
+def _starting(facts: ModuleFacts, program: Program) -> frozenset[ast.AST]:  # noqa: ARG001
+    """The calls of a file that make threads, processes and pools."""
+    return frozenset(call for name in _STARTS for call, _ in facts.calls.get(name, ()))
 
 
 def _is_for_results(function: Scope, program: Program) -> bool:

@@ -11,7 +11,7 @@ import ast
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from torchrepro_lint.dataflow import Program
+from torchrepro_lint.dataflow import Program, Site, remembered
 from torchrepro_lint.dataflow.domain import Domain, Of, Written
 from torchrepro_lint.index import Scope
 from torchrepro_lint.rng.draws import draw_of
@@ -21,17 +21,23 @@ Draws = frozenset[ast.Call | None]
 """The samples that a value is made of; None for whatever else may be in it."""
 
 
+@remembered
 def learns_noise(seeding: Seeding, program: Program) -> bool:
     """Whether every loss in the file that starts a program compares numbers that it draws with others that it draws."""
-    sites = [site for site in seeding.calls("backward") if site[1].facts is seeding.entry.facts]
-    return bool(sites) and all(_is_of_noise(*site, program) for site in sites)
+    losses: dict[object, Site] = {}
+    for call, scope in seeding.calls("backward"):
+        held = call.args[0] if call.args else getattr(call.func, "value", None)
+        if scope.facts is not seeding.entry.facts or held is None:
+            continue
+        key = (held.id, scope.binding_scope(held.id)) if isinstance(held, ast.Name) else held
+        losses.setdefault(key, Site(held, scope))
+    return bool(losses) and all(_is_of_noise(loss, program) for loss in losses.values())
 
 
-def _is_of_noise(backward: ast.Call, scope: Scope, program: Program) -> bool:
-    """Whether it is so for the loss of `loss.backward()` or `optimizer.backward(loss)`."""
-    held = backward.args[0] if backward.args else getattr(backward.func, "value", None)
-    losses = [b.value for b in scope.bindings_of(held)] or [held]
-    return all(isinstance(loss, ast.Call) and _compares_noise(loss, scope, program) for loss in losses)
+def _is_of_noise(loss: Site, program: Program) -> bool:
+    """Whether it is so for the loss of `loss.backward()` or `optimizer.backward(loss)`, whatever it is given."""
+    made = [b.value for b in loss.scope.bindings_of(loss.node)] or [loss.node]
+    return all(isinstance(value, ast.Call) and _compares_noise(value, loss.scope, program) for value in made)
 
 
 def _compares_noise(loss: ast.Call, scope: Scope, program: Program) -> bool:
