@@ -8,6 +8,8 @@ from torchrepro_lint.dataflow.abstract_values import Unknown
 from torchrepro_lint.dataflow.sites import Site
 from torchrepro_lint.index import Binding, FunctionNode, Scope
 
+CONSTRUCTOR = "__init__"
+
 
 def positional_parameters(function: Scope) -> list[str]:
     """The parameters that positional arguments fill, without the `self` or `cls` of a method."""

@@ -10,6 +10,7 @@ import ast
 import re
 from collections.abc import Callable, Mapping
 from functools import cache
+from pathlib import Path
 from typing import Any, TypeAlias
 
 from torchrepro_lint import catalogue
@@ -17,8 +18,10 @@ from torchrepro_lint.dataflow.abstract_values import Origin, is_configured
 from torchrepro_lint.dataflow.paths import Patterns
 from torchrepro_lint.dataflow.sites import Site
 from torchrepro_lint.index import ModuleFacts, Scope
+from torchrepro_lint.project.importers import MAX_USERS
 from torchrepro_lint.project.listed import ANY
 from torchrepro_lint.project.project import Project
+from torchrepro_lint.tracking import Memo
 
 PathOf: TypeAlias = "Callable[[ast.expr, Scope], Patterns]"
 OriginsOf: TypeAlias = "Callable[[ast.expr, Scope], list[Origin]]"
@@ -45,6 +48,7 @@ class ConfiguredValues:
     def __init__(self, project: Project, path_of: PathOf) -> None:
         self._project = project
         self.path_of = path_of
+        self._beside: Memo[frozenset[Path] | None] = Memo(project.tracker)
 
     def are_any(self) -> bool:
         """Whether the project may read configurations at all."""
@@ -81,18 +85,29 @@ class ConfiguredValues:
         return list(found) or None
 
     # -- what a program sets -------------------------------------------------------------------------------------
-    def sets(self, holder: ast.expr, key: str) -> bool:
-        """Whether the program itself may set an entry of what `holder` holds: then the file does not say what it is."""
+    def sets(self, holder: ast.expr, key: str, scope: Scope) -> bool:
+        """Whether a program itself may set an entry of what `holder` holds, in code of `scope` or in any that may run
+        with it: then the file does not say what it is."""
         if not _KEY.fullmatch(key):
             return True
         own = [re.escape(name) for name in _names_of(holder)]
         names = "|".join(dict.fromkeys([_USUAL, *own]))
-        text, assigned = self._project.text, _set_to(names, "|".join(own), key)
-        if text.any_match(assigned, (key.encode().lower(),)) is not False:
-            return True
-        if text.any_match(_filled(_USUAL), _FILLS) is not False:
-            return True
-        return any(text.any_match(_filled(name), (name.encode().lower(),)) is not False for name in own)
+        ways = [(_set_to(names, "|".join(own), key), (key.encode().lower(),)), (_filled(_USUAL), _FILLS)]
+        ways += [(_filled(name), (name.encode().lower(),)) for name in own]
+        return any(self._is_beside(self._project.text.matching(*way), scope.facts.source.path) for way in ways)
+
+    def _is_beside(self, files: list[Path] | None, path: Path) -> bool:
+        """Whether any of these files may run in one program with another, for all that is imported."""
+        if not files:
+            return files is None
+        beside = self._beside.get(path, self._all_beside, (path,))
+        return beside is None or not beside.isdisjoint(files)
+
+    def _all_beside(self, path: Path) -> frozenset[Path] | None:
+        users = self._project.users([path])
+        if len(users) >= MAX_USERS:
+            return None
+        return frozenset().union(*map(self._project.reachable, (path, *users)))
 
 
 @cache

@@ -32,12 +32,12 @@ from torchrepro_lint.dataflow.abstract_values import (
     put_items,
     unpacked,
 )
-from torchrepro_lint.dataflow.binding import is_super, keyword_value, value_for
+from torchrepro_lint.dataflow.binding import CONSTRUCTOR, is_super, keyword_value, value_for
 from torchrepro_lint.dataflow.domain import Domain
 from torchrepro_lint.dataflow.reaching_definitions import MAX_BINDINGS, definitions, reaching
 from torchrepro_lint.dataflow.sites import CallSite, Site
 from torchrepro_lint.dataflow.store import Store
-from torchrepro_lint.index import Binding, Scope
+from torchrepro_lint.index import Binding, ModuleFacts, Scope
 from torchrepro_lint.project.declarations import declarations
 from torchrepro_lint.project.kinds import UNTOLD
 from torchrepro_lint.project.names import Names, Variable
@@ -349,7 +349,7 @@ class Evaluation(Generic[V]):
                 return self._member(owner, expr, scope)
             case Display() if is_configured(origin):
                 key = ast.Constant(expr.attr)
-                item = display_item(origin, key) if not self._is_set_elsewhere(origin, expr.value, key) else None
+                item = display_item(origin, key) if not self._is_set_elsewhere(origin, expr.value, key, scope) else None
                 if item is not None:
                     return self(item, origin.scope)
             case Result(node=ast.Call(func=ast.Attribute(attr="parse_args")), scope=made) if (
@@ -384,7 +384,7 @@ class Evaluation(Generic[V]):
         """What an attribute of an object of the project may be: what any method of its class or of a base sets it to,
         and what the nearest class that has it at its own level does."""
         name, classes = expr.attr, [base for base in self._names.bases(owner) if not isinstance(base, str)]
-        bindings = [pair for base in classes for pair in base.attributes.get(name, ())]
+        bindings = [self._kept(*pair, owner) for base in classes for pair in base.attributes.get(name, ())]
         nearest = next((base for base in classes if name in base.bindings), None)
         bindings += [(b, nearest) for b in nearest.bindings[name]] if nearest is not None else []
         if not bindings:
@@ -398,12 +398,21 @@ class Evaluation(Generic[V]):
         del self._open[key]
         return self._domain.member(found)
 
+    def _kept(self, binding: Binding, scope: Scope, owner: Scope) -> tuple[Binding, Scope]:
+        """What an object of a class keeps of what the constructor of a base is given: the arguments that its own
+        constructor passes on by `super().__init__(...)`, not those of all that are derived from the base."""
+        value, own = binding.value, self._names.method(owner, CONSTRUCTOR)
+        if own is None or scope is own or scope.own_name != CONSTRUCTOR or not isinstance(value, ast.Name):
+            return binding, scope
+        given = self._values.passed_on(own, scope, value.id) if binding.kind == "assign" else None
+        return (Binding("assign", binding.node, given.node), given.scope) if given is not None else (binding, scope)
+
     def _item(self, value: ast.expr, key: ast.expr, scope: Scope) -> V:
         if not self._domain.opens:
             return self._domain.item(value, key, scope, self)
         found: list[V] = []
         for origin in self._origins(value, scope):
-            items = display_items(origin, key) if not self._is_set_elsewhere(origin, value, key) else []
+            items = display_items(origin, key) if not self._is_set_elsewhere(origin, value, key, scope) else []
             sites = [(item, origin.scope) for item in items if isinstance(origin, Display)] + put_items(origin, key)
             found += [self(item, at) if item is not None else self._unknown(key, at) for item, at in sites]
             if not sites:
@@ -411,10 +420,11 @@ class Evaluation(Generic[V]):
         return self._join(found)
 
     # -- configuration files ----------------------------------------------------------------------------------------
-    def _is_set_elsewhere(self, origin: Origin, holder: ast.expr, key: ast.expr) -> bool:
+    def _is_set_elsewhere(self, origin: Origin, holder: ast.expr, key: ast.expr, scope: Scope) -> bool:
         """Whether an item is one of a configuration file that the program may set itself."""
-        is_text = isinstance(key, ast.Constant) and isinstance(key.value, str)
-        return is_text and is_configured(origin) and self._values.configured.sets(holder, key.value)  # type: ignore[attr-defined]
+        if not isinstance(key, ast.Constant) or not isinstance(key.value, str) or not is_configured(origin):
+            return False
+        return self._values.configured.sets(holder, key.value, scope)
 
     def _got(self, call: ast.Call, scope: Scope) -> V | None:
         """What `config.get("key", default)` gives, where `config` is read from a file."""
@@ -426,7 +436,7 @@ class Evaluation(Generic[V]):
             case _:
                 return None
         known = [o for o in origins if isinstance(o, Display) and is_configured(o)]
-        if not known or len(known) < len(origins) or self._is_set_elsewhere(known[0], holder, key):
+        if not known or len(known) < len(origins) or self._is_set_elsewhere(known[0], holder, key, scope):
             return None
         default = rest[0] if rest else ast.copy_location(ast.Constant(None), call)
         items = [(display_item(origin, key), origin.scope) for origin in known]
@@ -498,6 +508,7 @@ class Values(Evaluation["list[Origin]"]):
         self._project = project
         self._store = store
         self._called_by: Memo[list[str | Scope | None]] = Memo(self._tracker)
+        self._upwards: Memo[dict[Scope, list[CallSite]]] = Memo(self._tracker)
         self._reached_by: dict[ast.Name, tuple[Binding, ...]] = {}
         self._outer: dict[Scope, frozenset[str]] = {}
 
@@ -505,6 +516,7 @@ class Values(Evaluation["list[Origin]"]):
         super().forget()
         self.__dict__.pop("configured", None)
         self._called_by.clear()
+        self._upwards.clear()
         self._reached_by.clear()
         self._outer.clear()
 
@@ -537,6 +549,23 @@ class Values(Evaluation["list[Origin]"]):
                 found = []
             self._reached_by[read] = tuple(found)
         return self._reached_by[read]
+
+    def passed_on(self, own: Scope, to: Scope, name: str) -> Site | None:
+        """What the parameter `name` of the constructor `to` of a base is given by the constructor `own` of a class, by
+        way of those in between; None where that is not one value."""
+        calls = self._upwards.get(own.facts, _calls_upwards, (own.facts,)).get(own, [])
+        if len(calls) != 1:
+            return None
+        call = calls[0][0]
+        above = self._method(call, own)
+        if not isinstance(above, Scope):
+            return None
+        given = Site(ast.Name(name), to) if above is to else self.passed_on(above, to, name)
+        if given is None or not isinstance(given.node, ast.Name) or given.scope is not above:
+            return given
+        bound = above.bindings.get(given.node.id, [])
+        is_parameter = [b.kind for b in bound] == ["parameter"]
+        return value_for(call, own, above, bound[0]) if is_parameter else None
 
     def _rebound(self, owner: Scope) -> frozenset[str]:
         """The names that functions inside bind by `global` or `nonlocal`."""
@@ -598,6 +627,15 @@ class Values(Evaluation["list[Origin]"]):
 def _constructors() -> frozenset[str]:
     """The methods by which a library's classes make an object of a class that is derived from them."""
     return frozenset(catalogue.last_parts(catalogue.names("callables", "constructs")))
+
+
+def _calls_upwards(facts: ModuleFacts) -> dict[Scope, list[CallSite]]:
+    """The calls of `super().__init__(...)` in each constructor of a file."""
+    found: dict[Scope, list[CallSite]] = {}
+    for call, scope in facts.calls.get(CONSTRUCTOR, ()):
+        if isinstance(call.func, ast.Attribute) and is_super(call.func.value):
+            found.setdefault(scope, []).append((call, scope))
+    return found
 
 
 def _kept(callee: str | None, call: ast.Call, expr: ast.Attribute) -> ast.expr | None:

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import NamedTuple
 
-from torchrepro_lint.dataflow.binding import argument_for, is_super
+from torchrepro_lint.dataflow.binding import CONSTRUCTOR, argument_for, is_super
 from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.index import Scope, last_name
 from torchrepro_lint.project.names import Variable
@@ -75,7 +75,7 @@ def _outwards(frame: Frame | None) -> Iterator[Frame]:
 
 def is_constructor(function: Scope) -> bool:
     """Whether a function is the constructor of a class."""
-    return function.own_name == "__init__"
+    return function.own_name == CONSTRUCTOR
 
 
 def constructions(frame: Frame, program: Program) -> list[Frame] | None:
@@ -142,7 +142,7 @@ def _returned(
     if not isinstance(callee, Scope):
         return [] if callee is not None else None
     if callee.kind == "class":
-        constructor = program.names.method(callee, "__init__")
+        constructor = program.names.method(callee, CONSTRUCTOR)
         if constructor is None and not _has_fields(callee):
             return None
         return [Frame(constructor or callee, call, frame, callee)]

@@ -136,7 +136,7 @@ def _unpacked(mapping: ast.expr, scope: Scope, of: Of[Entries], program: Program
     found = of(mapping, scope)
     found = found if found is not None else _by_default(mapping, scope, program)
     configured = (k for k, v in (found or {}).items() if v.scope.facts.source.kind == "configuration")
-    return None if any(program.values.configured.sets(mapping, key) for key in configured) else found
+    return None if any(program.values.configured.sets(mapping, key, scope) for key in configured) else found
 
 
 def _by_default(mapping: ast.expr, scope: Scope, program: Program) -> Entries:

@@ -30,6 +30,11 @@ _SAME = frozenset({"builtins.open", "io.open", "codecs.open", "builtins.str", "o
                    "hydra.utils.to_absolute_path"})  # fmt: skip
 _SAME_METHODS = frozenset({"resolve", "absolute", "as_posix", "expanduser", "open", "read", "read_text", "read_bytes",
                            "format"})  # fmt: skip
+_PARTS: dict[str, Callable[[str], str]] = {
+    "parent": os.path.dirname,
+    "name": os.path.basename,
+    "stem": lambda path: os.path.splitext(os.path.basename(path))[0],  # noqa: PTH119, PTH122
+}
 _HERE = frozenset({"os.getcwd", "pathlib.Path.cwd", "hydra.utils.get_original_cwd"})
 
 
@@ -68,7 +73,8 @@ class Paths(Domain[Patterns]):
         return _UNKNOWN
 
     def known_attribute(self, node: ast.Attribute, scope: Scope, of: Of[Patterns]) -> Patterns | None:
-        return tuple(map(os.path.dirname, of(node.value, scope))) if node.attr == "parent" else None
+        part = _PARTS.get(node.attr)
+        return tuple(map(part, of(node.value, scope))) if part is not None else None
 
     def item(self, container: ast.expr, key: ast.expr | None, scope: Scope, of: Of[Patterns]) -> Patterns:
         match container, key:

@@ -54,7 +54,7 @@ class ProjectText:
         self._tracker = tracker or Untracked()
         self._changed: dict[Path, bytes] = {}
         self._found: dict[Question, list[Path]] = {}
-        self._matches: Memo[bool | None] = Memo(self._tracker)
+        self._matches: Memo[list[Path] | None] = Memo(self._tracker)
         self._was_too_large: bool | None = None
         self._searches = 0
         self._indexes: dict[Callable[[bytes], set[bytes]], dict[bytes, list[Path]]] = {}  # by what they are of
@@ -174,9 +174,14 @@ class ProjectText:
     def any_match(self, pattern: re.Pattern[bytes], signs: Sequence[bytes] = ()) -> bool | None:
         """Whether any file's text matches, of which one of `signs` is part, if any are given, in any case; None when
         the project is too large."""
-        return self._matches.get((pattern, tuple(signs)), self._any_match, (pattern, signs))
+        found = self.matching(pattern, signs)
+        return bool(found) if found is not None else None
 
-    def _any_match(self, pattern: re.Pattern[bytes], signs: Sequence[bytes]) -> bool | None:
+    def matching(self, pattern: re.Pattern[bytes], signs: Sequence[bytes] = ()) -> list[Path] | None:
+        """The files that `any_match` is about, in order of path."""
+        return self._matches.get((pattern, tuple(signs)), self._matching, (pattern, signs))
+
+    def _matching(self, pattern: re.Pattern[bytes], signs: Sequence[bytes]) -> list[Path] | None:
         if self._is_too_large:
             return None
 
@@ -184,7 +189,7 @@ class ProjectText:
             return [path for path, text in (self._contents or {}).items() if matches(pattern, text, signs)]
 
         words = (sign.decode() for sign in signs)
-        return bool(self._ask((MATCH, pattern.pattern.decode(), str(pattern.flags), *words), find))
+        return self._ask((MATCH, pattern.pattern.decode(), str(pattern.flags), *words), find)
 
     def containing(self, part: str) -> list[Path] | None:
         """The files whose text contains `part`, in order of path; None when the project is too large."""
