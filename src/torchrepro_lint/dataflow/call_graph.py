@@ -14,11 +14,11 @@ from pathlib import Path
 from typing import NamedTuple, TypeAlias
 
 from torchrepro_lint.dataflow.abstract_values import Display, Reference, Result
-from torchrepro_lint.dataflow.binding import CONSTRUCTOR, is_super
+from torchrepro_lint.dataflow.binding import CONSTRUCTOR
 from torchrepro_lint.dataflow.evaluate import Values
 from torchrepro_lint.dataflow.sites import CallSite
 from torchrepro_lint.index import ITEM, ModuleFacts, Scope
-from torchrepro_lint.project.contents import calls_any, may_call, may_inherit
+from torchrepro_lint.project.contents import calls_any, may_call
 from torchrepro_lint.project.importers import MAX_USERS
 from torchrepro_lint.project.project import Project
 from torchrepro_lint.tracking import Memo
@@ -115,10 +115,6 @@ class Callers:
         for facts in self._project.load_those(paths, function.facts, may_call, name, kind):
             for spelled in (name, *sorted(facts.aliases.get(name, ())), ITEM):
                 yield from self._spelled(facts, spelled, function, owner)
-        if kind == "class" and function.own_name == CONSTRUCTOR:
-            for facts in self._project.load_those(paths, function.facts, may_inherit, name):
-                sites = facts.calls.get(CONSTRUCTOR, ())
-                yield from (sites[number] for number in sorted(self._by_object(facts, CONSTRUCTOR).get(function, {})))
 
     def _spelled(self, facts: ModuleFacts, spelled: str, function: Scope, owner: Scope | None) -> Iterator[CallSite]:
         """The calls in a file that are written so and call the function, or its class, in source order."""
@@ -130,7 +126,7 @@ class Callers:
         if owner is not None and spelled != ITEM:
             numbered = numbered | named.get(owner, {})
         if owner is not None and owner.kind == "class":
-            of_objects = self._by_object(facts, spelled)
+            of_objects = self._of_objects.get((facts, spelled), partial(self._find_of_objects, facts, spelled))
             above = [base for base in self._project.names.bases(owner)[1:] if isinstance(base, Scope)]
             for called in (function, *above):
                 numbered = numbered | of_objects.get(called, {})
@@ -151,22 +147,13 @@ class Callers:
                     found.setdefault(target, {})[number] = None
         return found
 
-    def _by_object(self, facts: ModuleFacts, spelled: str) -> _Called:
-        return self._of_objects.get((facts, spelled), partial(self._find_of_objects, facts, spelled))
-
     def _find_of_objects(self, facts: ModuleFacts, spelled: str) -> _Called:
-        """The calls that are written so of methods of `self`, of `super()` or of an object that is made in sight, by
-        the method; by the class where that has no such method, so that a subclass must."""
+        """The calls that are written so of methods of `self`, or of an object that is made in sight, by the method; by
+        the class where that has no such method, so that a subclass must."""
         found: _Called = {}
         names = self._project.names
         for number, (call, scope) in enumerate(facts.calls.get(spelled, ())):
-            if not isinstance(call.func, ast.Attribute):
-                continue
-            if is_super(call.func.value):
-                for callee in self._in_sight.callees(call, scope):
-                    if isinstance(callee, Scope):
-                        found.setdefault(callee, {})[number] = None
-            elif names.resolve(call.func, scope) is None:
+            if isinstance(call.func, ast.Attribute) and names.resolve(call.func, scope) is None:
                 for made in self._classes(call.func.value, scope):
                     method = names.class_member(made, call.func.attr)
                     found.setdefault(method if isinstance(method, Scope) else made, {})[number] = None

@@ -37,7 +37,7 @@ from torchrepro_lint.dataflow.domain import Domain
 from torchrepro_lint.dataflow.reaching_definitions import MAX_BINDINGS, definitions, reaching
 from torchrepro_lint.dataflow.sites import CallSite, Site
 from torchrepro_lint.dataflow.store import Store
-from torchrepro_lint.index import Binding, ModuleFacts, Scope
+from torchrepro_lint.index import Binding, Scope
 from torchrepro_lint.project.declarations import declarations
 from torchrepro_lint.project.kinds import UNTOLD
 from torchrepro_lint.project.names import Names, Variable
@@ -384,7 +384,7 @@ class Evaluation(Generic[V]):
         """What an attribute of an object of the project may be: what any method of its class or of a base sets it to,
         and what the nearest class that has it at its own level does."""
         name, classes = expr.attr, [base for base in self._names.bases(owner) if not isinstance(base, str)]
-        bindings = [self._kept(*pair, owner) for base in classes for pair in base.attributes.get(name, ())]
+        bindings = [self._values.kept(*pair, owner) for base in classes for pair in base.attributes.get(name, ())]
         nearest = next((base for base in classes if name in base.bindings), None)
         bindings += [(b, nearest) for b in nearest.bindings[name]] if nearest is not None else []
         if not bindings:
@@ -397,15 +397,6 @@ class Evaluation(Generic[V]):
         found = self._bound(key, bindings)
         del self._open[key]
         return self._domain.member(found)
-
-    def _kept(self, binding: Binding, scope: Scope, owner: Scope) -> tuple[Binding, Scope]:
-        """What an object of a class keeps of what the constructor of a base is given: the arguments that its own
-        constructor passes on by `super().__init__(...)`, not those of all that are derived from the base."""
-        value, own = binding.value, self._names.method(owner, CONSTRUCTOR)
-        if own is None or scope is own or scope.own_name != CONSTRUCTOR or not isinstance(value, ast.Name):
-            return binding, scope
-        given = self._values.passed_on(own, scope, value.id) if binding.kind == "assign" else None
-        return (Binding("assign", binding.node, given.node), given.scope) if given is not None else (binding, scope)
 
     def _item(self, value: ast.expr, key: ast.expr, scope: Scope) -> V:
         if not self._domain.opens:
@@ -508,7 +499,7 @@ class Values(Evaluation["list[Origin]"]):
         self._project = project
         self._store = store
         self._called_by: Memo[list[str | Scope | None]] = Memo(self._tracker)
-        self._upwards: Memo[dict[Scope, list[CallSite]]] = Memo(self._tracker)
+        self._upwards: Memo[list[tuple[ast.Call, Scope]]] = Memo(self._tracker)
         self._reached_by: dict[ast.Name, tuple[Binding, ...]] = {}
         self._outer: dict[Scope, frozenset[str]] = {}
 
@@ -550,22 +541,42 @@ class Values(Evaluation["list[Origin]"]):
             self._reached_by[read] = tuple(found)
         return self._reached_by[read]
 
-    def passed_on(self, own: Scope, to: Scope, name: str) -> Site | None:
+    def kept(self, binding: Binding, scope: Scope, owner: Scope) -> tuple[Binding, Scope]:
+        """What an object of a class keeps of what the constructor of a base is given: the arguments that its own
+        constructor passes on, by `super().__init__(...)`, not those of all that are derived from the base."""
+        value, own = binding.value, self._names.method(owner, CONSTRUCTOR)
+        is_given = binding.kind == "assign" and isinstance(value, ast.Name) and scope.own_name == CONSTRUCTOR
+        if own is None or scope is own or not is_given:
+            return binding, scope
+        given = self._passed_on(own, scope, value.id)  # type: ignore[union-attr]
+        return (Binding("assign", binding.node, given.node), given.scope) if given is not None else (binding, scope)
+
+    def _passed_on(self, own: Scope, to: Scope, name: str) -> Site | None:
         """What the parameter `name` of the constructor `to` of a base is given by the constructor `own` of a class, by
         way of those in between; None where that is not one value."""
-        calls = self._upwards.get(own.facts, _calls_upwards, (own.facts,)).get(own, [])
-        if len(calls) != 1:
-            return None
-        call = calls[0][0]
-        above = self._method(call, own)
-        if not isinstance(above, Scope):
-            return None
-        given = Site(ast.Name(name), to) if above is to else self.passed_on(above, to, name)
-        if given is None or not isinstance(given.node, ast.Name) or given.scope is not above:
-            return given
-        bound = above.bindings.get(given.node.id, [])
-        is_parameter = [b.kind for b in bound] == ["parameter"]
-        return value_for(call, own, above, bound[0]) if is_parameter else None
+        for call, above in self._upwards.get(own, self._calls_upwards, (own,)):
+            given = Site(ast.Name(name), to) if above is to else self._passed_on(above, to, name)
+            if given is None or given.scope is not above:
+                return given
+            bound = above.bindings.get(given.node.id, []) if isinstance(given.node, ast.Name) else []
+            return value_for(call, own, above, bound[0]) if [b.kind for b in bound] == ["parameter"] else None
+        return None
+
+    def _calls_upwards(self, own: Scope) -> list[tuple[ast.Call, Scope]]:
+        """The one call of a base's constructor in a constructor, as if `self` were not passed, and that constructor."""
+        found = []
+        for call, scope in own.facts.calls.get(CONSTRUCTOR, ()):
+            if scope is own and isinstance(call.func, ast.Attribute):
+                first, rest = call.args[:1], call.args[1:]
+                if is_super(call.func.value):
+                    above: object = self._method(call, own)
+                elif first and own.is_self(first[0]):  # `Base.__init__(self, ...)`
+                    above = self._names.resolve(call.func, own)
+                    call = ast.copy_location(ast.Call(call.func, rest, call.keywords), call)
+                else:
+                    continue
+                found.append((call, above))
+        return [(call, above) for call, above in found if isinstance(above, Scope)] if len(found) == 1 else []
 
     def _rebound(self, owner: Scope) -> frozenset[str]:
         """The names that functions inside bind by `global` or `nonlocal`."""
@@ -627,15 +638,6 @@ class Values(Evaluation["list[Origin]"]):
 def _constructors() -> frozenset[str]:
     """The methods by which a library's classes make an object of a class that is derived from them."""
     return frozenset(catalogue.last_parts(catalogue.names("callables", "constructs")))
-
-
-def _calls_upwards(facts: ModuleFacts) -> dict[Scope, list[CallSite]]:
-    """The calls of `super().__init__(...)` in each constructor of a file."""
-    found: dict[Scope, list[CallSite]] = {}
-    for call, scope in facts.calls.get(CONSTRUCTOR, ()):
-        if isinstance(call.func, ast.Attribute) and is_super(call.func.value):
-            found.setdefault(scope, []).append((call, scope))
-    return found
 
 
 def _kept(callee: str | None, call: ast.Call, expr: ast.Attribute) -> ast.expr | None:

@@ -58,16 +58,17 @@ class Reach:
 
 def depth_of(frame: Frame) -> int:
     """How many calls lead from an entry to a frame."""
-    return sum(1 for _ in _outwards(frame)) - 1
+    return sum(1 for _ in outwards(frame)) - 1
 
 
 def shared_depth(frame: Frame, made: Frame) -> int:
     """The depth of the frame in progress, of those around `frame`, in which `made` was called."""
-    around = [id(each) for each in _outwards(frame)][::-1]
-    return next((around.index(id(each)) for each in _outwards(made) if id(each) in around), Reach.EVERYWHERE)
+    around = [id(each) for each in outwards(frame)][::-1]
+    return next((around.index(id(each)) for each in outwards(made) if id(each) in around), Reach.EVERYWHERE)
 
 
-def _outwards(frame: Frame | None) -> Iterator[Frame]:
+def outwards(frame: Frame | None) -> Iterator[Frame]:
+    """A frame and those that it was called from."""
     while frame is not None:
         yield frame
         frame = frame.caller
@@ -82,6 +83,32 @@ def constructions(frame: Frame, program: Program) -> list[Frame] | None:
     """The calls of its constructor that may have made the `self` of a frame; None where one of them is not known. Of a
     dataclass, which has none in sight, the class is what is called."""
     return _of_self(frame, program, 0)
+
+
+def kept_parameter(name: str, owner: Scope, program: Program) -> tuple[str, Scope] | None:
+    """The parameter of a constructor, with the constructor, that each object of a class keeps as its attribute `name`,
+    if that is all that the attribute is ever set to."""
+    classes = [base for base in program.names.bases(owner) if isinstance(base, Scope)]
+    set_to = [pair for base in classes for pair in base.attributes.get(name, ())]
+    kept, where = program.values.kept(*set_to[0], owner) if len(set_to) == 1 else (None, owner)
+    value = kept.value if kept is not None else None
+    if not isinstance(value, ast.Name) or not is_constructor(where):
+        return None
+    is_parameter = [binding.kind for binding in where.bindings.get(value.id, ())] == ["parameter"]
+    return (value.id, where) if is_parameter else None
+
+
+def kept_arguments(name: str, frame: Frame, program: Program) -> list[tuple[ast.expr, Frame]] | None:
+    """What the constructions of `self` were given that it keeps as the attribute `name`, each with its construction;
+    None where that is not known."""
+    kept = kept_parameter(name, frame.owner, program) if frame.owner is not None else None
+    made = constructions(frame, program) if kept is not None else None
+    if kept is None or not made:
+        return None
+    parameter, where = kept
+    given = [(argument_for(m.call, where, parameter), m) for m in made if m.call is not None and m.function is where]
+    found = [(value, m) for value, m in given if isinstance(value, ast.expr)]
+    return found if len(found) == len(made) else None
 
 
 def _of_self(frame: Frame, program: Program, depth: int) -> list[Frame] | None:

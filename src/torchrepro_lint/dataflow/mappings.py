@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
+from torchrepro_lint.dataflow.binding import CONSTRUCTOR
 from torchrepro_lint.dataflow.domain import Domain, Of, Written
 from torchrepro_lint.dataflow.grafts import graft, written_entries
 from torchrepro_lint.dataflow.program import Program
@@ -16,6 +17,7 @@ from torchrepro_lint.dataflow.reaching_definitions import reads
 from torchrepro_lint.dataflow.sites import CallSite, Site
 from torchrepro_lint.dataflow.store import remembered
 from torchrepro_lint.index import ITEM, Binding, FunctionNode, ModuleFacts, Scope, last_name
+from torchrepro_lint.index.parents import Parents
 
 MAX_UPDATES = 64  # calls of `update` that fill one name: what more of them leave in it is unknown
 Entries: TypeAlias = "dict[str, Site] | None"
@@ -148,11 +150,28 @@ def _by_default(mapping: ast.expr, scope: Scope, program: Program) -> Entries:
 
 
 def _is_handed_on(binding: Binding, function: Scope) -> bool:
-    """Whether it is the `**kwargs` of a function at the top of a module, which does nothing but unpack it."""
+    """Whether it is the `**kwargs` of a function or method, which does nothing but unpack, read and fill it. What a
+    constructor hands on is looked for where its class is called."""
     node, outer = function.node, function.parent
-    if not isinstance(node, FunctionNode) or outer is None or outer.kind != "module":
+    if not isinstance(node, FunctionNode) or outer is None or outer.kind not in ("module", "class"):
+        return False
+    if function.own_name == CONSTRUCTOR:
         return False
     if node.args.kwarg is not binding.node or len(function.bindings[node.args.kwarg.arg]) != 1:
         return False
-    holders = [function.facts.parents.get(site.node) for site in reads(node.args.kwarg.arg, function)]
-    return all(isinstance(holder, ast.keyword) and holder.arg is None for holder in holders)
+    parents = function.facts.parents
+    return all(_keeps(parents.get(site.node), site.node, parents) for site in reads(node.args.kwarg.arg, function))
+
+
+def _keeps(holder: ast.AST | None, held: ast.AST, parents: Parents) -> bool:
+    """Whether nothing is taken out of a dict where it is read."""
+    match holder:
+        case ast.keyword(arg=None) | ast.Subscript() | ast.Compare():
+            return not isinstance(parents.get(holder), ast.Delete)
+        case ast.Dict(keys=keys, values=values):
+            return any(key is None and value is held for key, value in zip(keys, values, strict=True))
+        case ast.Attribute(attr=method):
+            return method in ("get", "items", "keys", "values", "update")
+        case ast.Call(func=function):
+            return function is not held and last_name(function) in ("dict", "update", "len")
+    return False

@@ -170,11 +170,13 @@ class Options:
                 else:
                     found = [self._bound(binding, base, None, depth) if given is None else None]
             for binding, where in base.attributes.get(name, ()):
-                own = constructed if where.function is constructed.function else None
-                truth = self._comes_by(binding.node, where, own, depth + 1) if own is not None else Truth.UNKNOWN
+                kept, at = self._program.values.kept(binding, where, owner)
+                own = constructed if at.function is constructed.function else None
+                known = own if at is where else None  # of the constructor of a base no call is in progress
+                truth = self._comes_by(binding.node, where, known, depth + 1) if own is not None else Truth.UNKNOWN
                 settable |= truth in (Truth.USUALLY, Truth.RARELY)
                 if truth.usual is not False:
-                    found = [*(found if truth.usual is None else ()), self._bound(binding, where, own, depth)]
+                    found = [*(found if truth.usual is None else ()), self._bound(kept, at, own, depth)]
         return _joined(found, settable=settable)
 
     def _bound(self, binding: Binding, scope: Scope, frame: Frame | None, depth: int) -> list[Default] | None:

@@ -13,7 +13,7 @@ from functools import cache
 from typing import Any, Literal, NamedTuple
 
 from torchrepro_lint import catalogue
-from torchrepro_lint.index import ITEM, ModuleFacts, Scope, last_name
+from torchrepro_lint.index import ITEM, ModuleFacts, Scope
 from torchrepro_lint.index.parents import walk
 
 _TESTING = ("unittest", "pytest")
@@ -31,13 +31,6 @@ def may_call(facts: ModuleFacts, name: str, owner: str) -> bool:
     return bool(calls.get(ITEM)) or any(
         _may_be_of_object(call.func, owner) or _may_be_others(call.func, scope) for call, scope in sites
     )
-
-
-def may_inherit(facts: ModuleFacts, name: str) -> bool:
-    """Whether a class of the file has a base that is called `name` somewhere."""
-    spelled = {name, *facts.aliases.get(name, ())}
-    classes = (scope.node for scope in facts.scope.descend() if isinstance(scope.node, ast.ClassDef))
-    return any(last_name(base) in spelled for node in classes for base in node.bases)
 
 
 def passes(facts: ModuleFacts, name: str) -> tuple[tuple[str, int], ...]:

@@ -71,7 +71,7 @@ class Callees:
         receiver = function.value if isinstance(function, ast.Attribute) else function
         if is_super(receiver) or any(_is_self(e, frame) for e in (receiver, *call.args[:1])):
             return [frame.owner]
-        made = dict.fromkeys(self._classes(receiver, scope))
+        made = dict.fromkeys(self.classes(receiver, scope))
         known: list[Scope | None] = [c for c in made if method.parent in self._program.names.bases(c)]
         return known[:MAX_OWNERS] or [None]
 
@@ -127,7 +127,7 @@ class Callees:
         is_kept = keyword is not None and last_name(call.func) == SETS_DEFAULTS
         return is_kept and bool(self._program.project.text.containing(f".{keyword}("))
 
-    def _classes(self, value: ast.expr, scope: Scope) -> Iterator[Scope]:
+    def classes(self, value: ast.expr, scope: Scope) -> Iterator[Scope]:
         """The project's classes that a value may be an instance of, those included that `partial` holds."""
         for origin in self._program.origins(value, scope):
             match origin:
@@ -166,7 +166,7 @@ class Callees:
     def methods(self, values: Iterable[ast.expr], names: Sequence[str], scope: Scope) -> list[Run]:
         """The methods of these names, one name after the other, of the objects of the project that the values are."""
         defined = list(filter(self._program.project.text.defines_function, names))
-        owners = [owner for value in values for owner in self._classes(value, scope)] if defined else []
+        owners = [owner for value in values for owner in self.classes(value, scope)] if defined else []
         found = [(self._program.names.method(owner, name), owner) for name in defined for owner in owners]
         return [(method, owner) for method, owner in found if method is not None]
 

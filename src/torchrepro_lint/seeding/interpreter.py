@@ -7,14 +7,14 @@ that state is told by `transfer`; what needs not be run is left out by `summarie
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from torchrepro_lint.dataflow import Call, Program, Site
 from torchrepro_lint.dataflow.binding import argument_for
 from torchrepro_lint.dataflow.conditions import conditions
 from torchrepro_lint.dataflow.dynamic_lookup import picked
 from torchrepro_lint.dataflow.exits import ends
-from torchrepro_lint.dataflow.frames import Frame, depth_of
+from torchrepro_lint.dataflow.frames import Frame, Reach, depth_of, kept_arguments, outwards, shared_depth
 from torchrepro_lint.dataflow.options import Options
 from torchrepro_lint.dataflow.outcomes import Truth
 from torchrepro_lint.index import ModuleFacts, Scope, last_name
@@ -359,7 +359,25 @@ class _Interpreter:
         handed = self._handed(call.func, scope, frame)
         if handed is not None:
             return (handed,)
-        return self._callees.of(call, scope, frame) or self._picked(call.func, scope, frame)
+        return self._of_kept(call, scope, frame) or self._picked(call.func, scope, frame)
+
+    def _of_kept(self, call: ast.Call, scope: Scope, frame: Frame) -> tuple[str | Scope, ...]:
+        """What a call runs; of an object that `self` was given, what its own class has, not what others were given."""
+        found, held = self._callees.of(call, scope, frame), call.func
+        if not isinstance(held, ast.Attribute) or not isinstance(held.value, ast.Name):
+            return found
+        if not any(isinstance(callee, Scope) and callee.method_class is not None for callee in found):
+            return found
+        method = scope.binding_scope(held.value.id)
+        around = next((at for at in outwards(frame) if at.function is method), None)
+        if around is None or around.function.self_name != held.value.id:
+            return found
+        given = kept_arguments(held.attr, around, self.program) or []
+        self.options.reach.note(min((shared_depth(frame, made) for _, made in given), default=Reach.NOWHERE))
+        owners = {o for value, m in given if m.caller for o in self._callees.classes(value, m.caller.function)}
+        above = {base for owner in owners for base in self.program.names.bases(owner)}
+        fitting = [c for c in found if not isinstance(c, Scope) or c.method_class is None or c.method_class in above]
+        return tuple(fitting) if owners else found
 
     def _picked(self, function: ast.expr, scope: Scope, frame: Frame) -> tuple[Scope, ...]:
         """What a look-up by name gives when the program runs as it is configured by default."""
@@ -431,12 +449,20 @@ class _Interpreter:
             paths = self._summaries.imports.named([(str(call.args[0].value), 0)], str(scope.facts.source.path))
             return self._run_imports(paths, Link(call, scope), state)
         state = self.effects.apply(name, call, state, scope, frame)
-        for function in self._callees.given(name, call, scope):
+        for function in (*self._callees.given(name, call, scope), *self._started(name, call, scope, frame)):
             if state is None:
                 return None
             state = self._run_callback(name, function, call, state, scope, frame)
         state = self._run_all(run_by(name, call, scope, self.program), call, state, scope, frame)
         return self._worker_code(Call(call, scope, name, self.program), state, frame) if name else state
+
+    def _started(self, name: str | None, call: ast.Call, scope: Scope, frame: Frame) -> Iterator[Scope]:
+        """The functions that processes run and that the call in progress was given: `spawn(f)` in `launch(f)`."""
+        if self._callees.starts_process(name, call):
+            for value in (*call.args, *(k.value for k in call.keywords)):
+                handed = self._handed(value, scope, frame)
+                if isinstance(handed, Scope) and handed.kind == "function":
+                    yield handed
 
     def _run_callback(
         self, name: str | None, function: Scope, call: ast.Call, state: State, scope: Scope, frame: Frame

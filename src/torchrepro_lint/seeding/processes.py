@@ -23,7 +23,7 @@ from torchrepro_lint.project import roles
 from torchrepro_lint.project.declarations import declared_options
 from torchrepro_lint.rng.draws import Draw, draw_of
 from torchrepro_lint.rng.own_seed import added
-from torchrepro_lint.seeding.callees import NUMBERING
+from torchrepro_lint.seeding.callees import NUMBERING, is_parameter
 from torchrepro_lint.seeding.discarded import is_besides
 from torchrepro_lint.seeding.seeding import TRAINS, Seeding, Witness
 from torchrepro_lint.seeding.unfollowed import opaque
@@ -76,12 +76,18 @@ def _shared(rank: RankSeed | None, seeding: Seeding, program: Program) -> RankSe
 def _rank_of_process(seeding: Seeding, process: Scope, program: Program) -> RankSeed | None:
     """The first parameter of what `mp.spawn` runs. Processes that are started otherwise are numbered by no one."""
     spawned = any(
-        program.callee(call, scope) in NUMBERING and process in (f for _, f in program.given(call, scope))
+        program.callee(call, scope) in NUMBERING
+        and (process in (f for _, f in program.given(call, scope)) or _is_handed_on(call, scope))
         for facts in seeding.visited
         for call, scope in calls_like(NUMBERING, facts)
     )
     arguments = process.node.args.args if isinstance(process.node, ast.FunctionDef) else []
     return RankSeed(arguments[0].arg) if spawned and arguments else RankSeed()
+
+
+def _is_handed_on(call: ast.Call, scope: Scope) -> bool:
+    """`spawn(f, ...)` in a function that is given `f`."""
+    return any(isinstance(value, ast.Name) and is_parameter(value, scope, scope.function) for value in call.args[:1])
 
 
 def _rank_in_group(seeding: Seeding, program: Program) -> RankSeed | None:

@@ -143,9 +143,14 @@ def _set_aside(function: ast.AST) -> Iterator[int]:
 
 @remembered
 def _saves(facts: ModuleFacts, program: Program) -> tuple[CallSite, ...]:
-    """Calls that save a dict or a list with an optimizer, an epoch or a step in it."""
-    sites = (site for name in _SAVERS for site in facts.calls.get(name, ()))
-    return tuple(site for site in sites if _saves_progress(*site, program))
+    """Calls that save a dict or a list with an optimizer, an epoch or a step in it, or weights by their number."""
+    sites = [site for name in _SAVERS for site in facts.calls.get(name, ())]
+    numbered = {node for loop, _ in _numbered(facts, program) for node in walk(loop)} if sites else set()
+    return tuple(
+        (call, scope)
+        for call, scope in sites
+        if (call in numbered and program.callee(call, scope) in _SAVES) or _saves_progress(call, scope, program)
+    )
 
 
 def _saves_progress(call: ast.Call, scope: Scope, program: Program) -> bool:
@@ -250,8 +255,8 @@ def _is_made_in_optim(call: ast.Call, scope: Scope, program: Program) -> bool:
 @remembered
 def _resumes(facts: ModuleFacts, program: Program) -> tuple[NodeSite, ...]:
     """Where an optimizer's, scheduler's or scaler's state is put back (the load of the file, if it is in sight), or
-    a file is read and the training goes on from the epoch or step in it."""
-    return tuple(_put_back(facts, program))
+    a file is read and the training goes on from the epoch or step in it, or in its name."""
+    return (*_put_back(facts, program), *(load for _, load in _numbered(facts, program)))
 
 
 def _put_back(facts: ModuleFacts, program: Program) -> Iterator[NodeSite]:
@@ -320,6 +325,33 @@ def _sets_attributes(loop: ast.For) -> bool:
             case ast.Subscript(value=ast.Attribute(attr="__dict__"), ctx=ast.Store()):
                 return True
     return False
+
+
+@remembered
+def _numbered(facts: ModuleFacts, program: Program) -> tuple[tuple[ast.For, CallSite], ...]:
+    """The loops that begin with a number that the file which is read above has in its name, with what reads it:
+    `torch.load(f"model.{args.begin}")` and `for epoch in range(args.begin + 1, epochs)`."""
+    found = []
+    for function, reads in _files_read(facts, program).items():
+        named = [(call, _operands(path) | _of_named(path, function)) for call in reads for path in call.args[:1]]
+        for node in walk(function.node):
+            match node:
+                case ast.For(iter=ast.Call(func=ast.Name(id="range"), args=[start, _, *_])):
+                    above = (call for call, names in named if call.lineno < node.lineno and names & _operands(start))
+                    found += [(node, (call, function)) for call in above][:1]
+    return tuple(found)
+
+
+def _operands(value: ast.expr) -> set[str]:
+    """The names and attributes that a value is made of, as they are written."""
+    read = (n for n in walk(value) if isinstance(n, ast.Name | ast.Attribute))
+    return {ast.unparse(n) for n in read if re.search(_COUNTED, last_name(n))}
+
+
+def _of_named(path: ast.expr, function: Scope) -> set[str]:
+    """The same of what a name that is read was given above."""
+    given = (b.value for b in function.bindings_of(path) if b.value is not None)
+    return {name for value in given for name in _operands(value)}
 
 
 def _counting(value: ast.expr) -> Iterator[ast.Name]:

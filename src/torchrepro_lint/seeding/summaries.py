@@ -8,12 +8,13 @@ the tests on the way. It may import modules, which run the first time only. Wher
 from __future__ import annotations
 
 import ast
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple, TypeAlias
 
 from torchrepro_lint.dataflow import Program, remembered
 from torchrepro_lint.dataflow.dynamic_lookup import picked
-from torchrepro_lint.dataflow.frames import Frame
+from torchrepro_lint.dataflow.frames import Frame, kept_parameter
 from torchrepro_lint.dataflow.reached import reached
 from torchrepro_lint.index import Scope, last_name
 from torchrepro_lint.loading.loaders import loaders
@@ -229,6 +230,8 @@ class Summaries:
         if isinstance(call.func, ast.Name) and is_parameter(call.func, scope, frame.function):
             return None  # what is called is the caller's choice
         callees = self.callees.of(call, scope, frame)
+        if _is_of_kept(call, scope, callees, frame, self._program):
+            return None  # it is the choice of whoever made the object
         if not callees and picked(call.func, scope, self._program) is not None:
             return None  # an option says what is called
         if len(callees) <= 1 and self._is_plain(callees[0] if callees else None, call, scope):
@@ -313,6 +316,19 @@ class Summaries:
         if draw is not None and not is_besides(draw, self._program):
             draws.add((draw.family, kind_of(draw, self._program)))
         return True
+
+
+def _is_of_kept(call: ast.Call, scope: Scope, callees: Sequence[str | Scope], frame: Frame, program: Program) -> bool:
+    """Whether a call is of an object that `self` was given when it was made: `self.model(x)`."""
+    match call.func:
+        case ast.Attribute(value=ast.Name(id=name), attr=attribute):
+            method = scope.binding_scope(name)
+            if method is None or method.self_name != name or method.parent is None:
+                return False
+            owner = frame.owner if method is frame.function and frame.owner is not None else method.parent
+            is_of_object = any(isinstance(c, Scope) and c.method_class is not None for c in callees)
+            return is_of_object and kept_parameter(attribute, owner, program) is not None
+    return False
 
 
 _NOTES_OF_NOTHING = Notes()
