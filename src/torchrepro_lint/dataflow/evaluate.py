@@ -37,7 +37,7 @@ from torchrepro_lint.dataflow.domain import Domain
 from torchrepro_lint.dataflow.reaching_definitions import MAX_BINDINGS, definitions, reaching
 from torchrepro_lint.dataflow.sites import CallSite, Site
 from torchrepro_lint.dataflow.store import Store
-from torchrepro_lint.index import Binding, Scope
+from torchrepro_lint.index import Binding, ModuleFacts, Scope
 from torchrepro_lint.project.declarations import declarations
 from torchrepro_lint.project.kinds import UNTOLD
 from torchrepro_lint.project.names import Names, Variable
@@ -53,6 +53,7 @@ Part: TypeAlias = "tuple[object, Scope]"
 MAX_DEPTH = 20  # a value passed through three functions, each with an unpacking and a few names
 MAX_STEPS = 120
 MAX_UPDATES = 64  # of one name in a row, `x = f(x)`: far more than is followed, and than anybody writes
+MAX_CONSTRUCTORS = 8  # one above the other, by which an argument is passed on
 _NOWHERE = MAX_DEPTH + 1
 _NO_CIRCLE: frozenset[Part] = frozenset()
 
@@ -499,7 +500,7 @@ class Values(Evaluation["list[Origin]"]):
         self._project = project
         self._store = store
         self._called_by: Memo[list[str | Scope | None]] = Memo(self._tracker)
-        self._upwards: Memo[list[tuple[ast.Call, Scope]]] = Memo(self._tracker)
+        self._upwards: Memo[dict[Scope, list[ast.Call]]] = Memo(self._tracker)
         self._reached_by: dict[ast.Name, tuple[Binding, ...]] = {}
         self._outer: dict[Scope, frozenset[str]] = {}
 
@@ -551,32 +552,31 @@ class Values(Evaluation["list[Origin]"]):
         given = self._passed_on(own, scope, value.id)  # type: ignore[union-attr]
         return (Binding("assign", binding.node, given.node), given.scope) if given is not None else (binding, scope)
 
-    def _passed_on(self, own: Scope, to: Scope, name: str) -> Site | None:
+    def _passed_on(self, own: Scope, to: Scope, name: str, depth: int = 0) -> Site | None:
         """What the parameter `name` of the constructor `to` of a base is given by the constructor `own` of a class, by
         way of those in between; None where that is not one value."""
-        for call, above in self._upwards.get(own, self._calls_upwards, (own,)):
-            given = Site(ast.Name(name), to) if above is to else self._passed_on(above, to, name)
-            if given is None or given.scope is not above:
-                return given
-            bound = above.bindings.get(given.node.id, []) if isinstance(given.node, ast.Name) else []
-            return value_for(call, own, above, bound[0]) if [b.kind for b in bound] == ["parameter"] else None
-        return None
+        call, above = self._call_upwards(own)
+        if above is None or depth > MAX_CONSTRUCTORS:
+            return None
+        given = Site(ast.Name(name), to) if above is to else self._passed_on(above, to, name, depth + 1)
+        if given is None or given.scope is not above:
+            return given
+        bound = above.bindings.get(given.node.id, []) if isinstance(given.node, ast.Name) else []
+        return value_for(call, own, above, bound[0]) if [b.kind for b in bound] == ["parameter"] else None
 
-    def _calls_upwards(self, own: Scope) -> list[tuple[ast.Call, Scope]]:
+    def _call_upwards(self, own: Scope) -> tuple[ast.Call, Scope | None]:
         """The one call of a base's constructor in a constructor, as if `self` were not passed, and that constructor."""
-        found = []
-        for call, scope in own.facts.calls.get(CONSTRUCTOR, ()):
-            if scope is own and isinstance(call.func, ast.Attribute):
-                first, rest = call.args[:1], call.args[1:]
-                if is_super(call.func.value):
-                    above: object = self._method(call, own)
-                elif first and own.is_self(first[0]):  # `Base.__init__(self, ...)`
-                    above = self._names.resolve(call.func, own)
-                    call = ast.copy_location(ast.Call(call.func, rest, call.keywords), call)
-                else:
-                    continue
-                found.append((call, above))
-        return [(call, above) for call, above in found if isinstance(above, Scope)] if len(found) == 1 else []
+        calls = self._upwards.get(own.facts, _constructor_calls, (own.facts,)).get(own, [])
+        call = calls[0] if len(calls) == 1 else ast.Call(ast.Name("object"), [], [])
+        held = getattr(call.func, "value", None)
+        if held is not None and is_super(held):
+            above: object = self._method(call, own)
+        elif call.args and own.is_self(call.args[0]):  # `Base.__init__(self, ...)`
+            above = self._names.resolve(call.func, own)
+            call = ast.copy_location(ast.Call(call.func, call.args[1:], call.keywords), call)
+        else:
+            above = None
+        return call, above if isinstance(above, Scope) else None
 
     def _rebound(self, owner: Scope) -> frozenset[str]:
         """The names that functions inside bind by `global` or `nonlocal`."""
@@ -638,6 +638,14 @@ class Values(Evaluation["list[Origin]"]):
 def _constructors() -> frozenset[str]:
     """The methods by which a library's classes make an object of a class that is derived from them."""
     return frozenset(catalogue.last_parts(catalogue.names("callables", "constructs")))
+
+
+def _constructor_calls(facts: ModuleFacts) -> dict[Scope, list[ast.Call]]:
+    """The calls of `__init__` by the functions that they stand in."""
+    found: dict[Scope, list[ast.Call]] = {}
+    for call, scope in facts.calls.get(CONSTRUCTOR, ()):
+        found.setdefault(scope, []).append(call)
+    return found
 
 
 def _kept(callee: str | None, call: ast.Call, expr: ast.Attribute) -> ast.expr | None:

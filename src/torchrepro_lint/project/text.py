@@ -174,8 +174,8 @@ class ProjectText:
     def any_match(self, pattern: re.Pattern[bytes], signs: Sequence[bytes] = ()) -> bool | None:
         """Whether any file's text matches, of which one of `signs` is part, if any are given, in any case; None when
         the project is too large."""
-        found = self.matching(pattern, signs)
-        return bool(found) if found is not None else None
+        found = self._matches.get((pattern, tuple(signs)), self._matching, (pattern, signs))
+        return None if found is None else bool(found)
 
     def matching(self, pattern: re.Pattern[bytes], signs: Sequence[bytes] = ()) -> list[Path] | None:
         """The files that `any_match` is about, in order of path."""

@@ -359,14 +359,15 @@ class _Interpreter:
         handed = self._handed(call.func, scope, frame)
         if handed is not None:
             return (handed,)
-        return self._of_kept(call, scope, frame) or self._picked(call.func, scope, frame)
+        found = self._callees.of(call, scope, frame) or self._picked(call.func, scope, frame)
+        return self._of_kept(found, call, scope, frame) if found and isinstance(found[0], Scope) else found
 
-    def _of_kept(self, call: ast.Call, scope: Scope, frame: Frame) -> tuple[str | Scope, ...]:
+    def _of_kept(
+        self, found: tuple[str | Scope, ...], call: ast.Call, scope: Scope, frame: Frame
+    ) -> tuple[str | Scope, ...]:
         """What a call runs; of an object that `self` was given, what its own class has, not what others were given."""
-        found, held = self._callees.of(call, scope, frame), call.func
+        held = call.func
         if not isinstance(held, ast.Attribute) or not isinstance(held.value, ast.Name):
-            return found
-        if not any(isinstance(callee, Scope) and callee.method_class is not None for callee in found):
             return found
         method = scope.binding_scope(held.value.id)
         around = next((at for at in outwards(frame) if at.function is method), None)
@@ -449,20 +450,22 @@ class _Interpreter:
             paths = self._summaries.imports.named([(str(call.args[0].value), 0)], str(scope.facts.source.path))
             return self._run_imports(paths, Link(call, scope), state)
         state = self.effects.apply(name, call, state, scope, frame)
-        for function in (*self._callees.given(name, call, scope), *self._started(name, call, scope, frame)):
+        for function in self._callees.given(name, call, scope):
             if state is None:
                 return None
             state = self._run_callback(name, function, call, state, scope, frame)
+        if frame.caller is not None and state is not None and self._callees.starts_process(name, call):
+            for function in self._handed_on(call, scope, frame):
+                self._run_callback(name, function, call, state, scope, frame)
         state = self._run_all(run_by(name, call, scope, self.program), call, state, scope, frame)
         return self._worker_code(Call(call, scope, name, self.program), state, frame) if name else state
 
-    def _started(self, name: str | None, call: ast.Call, scope: Scope, frame: Frame) -> Iterator[Scope]:
-        """The functions that processes run and that the call in progress was given: `spawn(f)` in `launch(f)`."""
-        if self._callees.starts_process(name, call):
-            for value in (*call.args, *(k.value for k in call.keywords)):
-                handed = self._handed(value, scope, frame)
-                if isinstance(handed, Scope) and handed.kind == "function":
-                    yield handed
+    def _handed_on(self, call: ast.Call, scope: Scope, frame: Frame) -> Iterator[Scope]:
+        """The functions of its caller's that a call hands on: `spawn(f)` in `launch(f)`."""
+        for value in (*call.args, *(k.value for k in call.keywords)):
+            handed = self._handed(value, scope, frame)
+            if isinstance(handed, Scope) and handed.kind == "function":
+                yield handed
 
     def _run_callback(
         self, name: str | None, function: Scope, call: ast.Call, state: State, scope: Scope, frame: Frame

@@ -8,7 +8,6 @@ the tests on the way. It may import modules, which run the first time only. Wher
 from __future__ import annotations
 
 import ast
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple, TypeAlias
 
@@ -230,8 +229,6 @@ class Summaries:
         if isinstance(call.func, ast.Name) and is_parameter(call.func, scope, frame.function):
             return None  # what is called is the caller's choice
         callees = self.callees.of(call, scope, frame)
-        if _is_of_kept(call, scope, callees, frame, self._program):
-            return None  # it is the choice of whoever made the object
         if not callees and picked(call.func, scope, self._program) is not None:
             return None  # an option says what is called
         if len(callees) <= 1 and self._is_plain(callees[0] if callees else None, call, scope):
@@ -304,6 +301,8 @@ class Summaries:
             return [(method, callee) for method in (*callees.constructors(callee), *callees.overridden(callee))]
         if callee.kind not in ("function", "lambda"):
             return []
+        if callee.self_name is not None and _is_of_kept(call, scope, frame, self._program):
+            return None  # what is called is the choice of whoever made the object
         if next(wrappers(callee, self._program), None) is not None:
             return None
         return [(callee, owner) for owner in callees.owners(callee, call, scope, frame)]
@@ -318,7 +317,7 @@ class Summaries:
         return True
 
 
-def _is_of_kept(call: ast.Call, scope: Scope, callees: Sequence[str | Scope], frame: Frame, program: Program) -> bool:
+def _is_of_kept(call: ast.Call, scope: Scope, frame: Frame, program: Program) -> bool:
     """Whether a call is of an object that `self` was given when it was made: `self.model(x)`."""
     match call.func:
         case ast.Attribute(value=ast.Name(id=name), attr=attribute):
@@ -326,8 +325,7 @@ def _is_of_kept(call: ast.Call, scope: Scope, callees: Sequence[str | Scope], fr
             if method is None or method.self_name != name or method.parent is None:
                 return False
             owner = frame.owner if method is frame.function and frame.owner is not None else method.parent
-            is_of_object = any(isinstance(c, Scope) and c.method_class is not None for c in callees)
-            return is_of_object and kept_parameter(attribute, owner, program) is not None
+            return kept_parameter(attribute, owner, program) is not None
     return False
 
 
