@@ -90,7 +90,9 @@ def indexed(parent: ast.Subscript, use: Use[Shown], edges: Edges, asked: ast.exp
             return (use.at(parent),)  # columns of all rows
         case ast.Tuple(elts=[ast.Slice(), *_]):
             return STOP if _is_only_told(parent, scope) else decided(use, parent, PARTS)
-        case ast.Constant(value=str()) | ast.Tuple():
+        case ast.Constant(value=str()):
+            return (use.at(parent),)  # a column of a table
+        case ast.Tuple():
             return STOP
         case index if _is_mask(_held(index, scope)):
             return (use.at(parent),)
@@ -277,6 +279,8 @@ def method(parent: ast.Attribute, use: Use[Shown], edges: Edges) -> Steps:
         if _is_complaint(outer, use.scope):
             return STOP
         return decided(use, outer, INDEXED)
+    if parent.attr == "values" and use.method is None and use.state == "sequence":
+        return (use.at(parent),)  # those of a table or a column, as an array
     match use.method:
         case "copy", call:
             return (use.at(call),)
