@@ -37,7 +37,10 @@ _LOOPS = ("fit", "minimize")  # what has a loop of its own
 # A function that is a program, but no `get_train_split`; others are tried out under a guard.
 _PROGRAM = r"(?i)^_*(?:main|train|run|launch)|(?:main|train|run|launch)(?:er|ing)?_*$"
 # Names of files and functions that measure how long something takes, how they do it, and what they may do besides.
-_MEASURES = r"(?i)(?:^|_)(?:bench(?:mark)?(?:s|ing)?|profil(?:e|er|ing)|latency|throughput|fps|speed(?:_?test)?)(?:_|$)"
+_MEASURES = (
+    r"(?i)(?:^|_)(?:bench(?:mark)?(?:s|ing)?|profil(?:e|er|ing)|latency|throughput|fps|speed(?:_?test)?|run_?time"
+    r"|timed|timing)(?:_|$)"
+)
 _DESCRIBED = (
     r"(?i)\b(?:benchmark|compare|measure|profile|test)s?\b.*\b(?:latency|memory|runtime|speed|time|throughput)\b"
 )
