@@ -9,7 +9,7 @@ from torchrepro_lint import catalogue
 from torchrepro_lint.checks.draft import Draft, Place
 from torchrepro_lint.dataflow import Call, CallSite, Module, Program, Site
 from torchrepro_lint.dataflow.execution_count import runs_once
-from torchrepro_lint.index import Binding, Scope
+from torchrepro_lint.index import Binding, ModuleFacts, Scope
 from torchrepro_lint.model import Edit
 from torchrepro_lint.rng.draws import Seeder
 from torchrepro_lint.rng.fresh_weights import FreshWeights, fresh_weights, own_adapter
@@ -68,8 +68,16 @@ def _drafts(
         message,
         related=related,
         edits=_edits(trainer, fresh) if here and not late and not _is_seeded_above(fresh, beside) else (),
-        unsafe=not runs_once(trainer.program, fresh.node, fresh.scope),  # else members of an ensemble begin alike
+        unsafe=not runs_once(trainer.program, fresh.node, fresh.scope)  # else members of an ensemble begin alike
+        or _may_be_drawn_above(fresh, trainer.program),
     )
+
+
+def _may_be_drawn_above(fresh: FreshWeights, program: Program) -> bool:
+    """Whether adapters go to a model that the project builds itself, whose weights may be drawn further up: the seed
+    belongs above that."""
+    made = program.results(*fresh.adapted) if fresh.adapted is not None else ()
+    return any(isinstance(m.callee, Scope) for m in made)
 
 
 def _is_seeded_above(fresh: FreshWeights, beside: Sequence[FreshWeights]) -> bool:
@@ -78,9 +86,17 @@ def _is_seeded_above(fresh: FreshWeights, beside: Sequence[FreshWeights]) -> boo
     blocks = [facts.parents[facts.statement(fresh.node)], *facts.ancestors(facts.statement(fresh.node))]
     above = (other for other in beside if other.scope.function is fresh.scope.function)
     return any(
-        other.node.lineno < fresh.node.lineno and facts.parents[facts.statement(other.node)] in blocks
+        other.node.lineno < fresh.node.lineno and _comes_by(facts.statement(other.node), facts) in blocks
         for other in above
     )
+
+
+def _comes_by(statement: ast.stmt, facts: ModuleFacts) -> ast.AST:
+    """What holds the block that comes by a statement in any case: that of a `try` or `with`, where it is in one."""
+    holder = facts.parents[statement]
+    while isinstance(holder, ast.Try | ast.With) and statement in holder.body:
+        statement, holder = holder, facts.parents[holder]
+    return holder
 
 
 def _name(seeder: Seeder, program: Program) -> str:

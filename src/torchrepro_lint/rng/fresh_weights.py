@@ -19,19 +19,32 @@ from torchrepro_lint.index import Scope
 
 
 class FreshWeights(NamedTuple):
-    """A call that draws weights; `what` says which."""
+    """A call that draws weights; `what` says which, and `adapted` is the model that gets adapters, if it adds some."""
 
     node: ast.Call
     scope: Scope
     what: str
+    adapted: Site | None = None
 
 
 def fresh_weights(model: Site, program: Program) -> Iterator[FreshWeights]:
-    """What draws weights for a model, as far as it can be seen."""
+    """What draws weights for a model, as far as it can be seen; for one with adapters, what draws those of the model
+    that has got them comes first."""
     for made in program.results(*model):
-        what = _drawn(Call(made.node, made.scope, made.callee, program)) if isinstance(made.callee, str) else None
-        if what is not None:
-            yield FreshWeights(made.node, made.scope, what)
+        call = Call(made.node, made.scope, made.callee, program) if isinstance(made.callee, str) else None
+        what = _drawn(call) if call is not None else None
+        if call is None or what is None:
+            continue
+        adapted = _adapted(call)
+        if adapted is not None:
+            yield from fresh_weights(adapted, program)
+        yield FreshWeights(made.node, made.scope, what, adapted)
+
+
+def _adapted(call: Call) -> Site | None:
+    """`model` of `get_peft_model(model, config)`"""
+    model = call.argument("model", 0) if call.name in catalogue.names("frameworks", "adapters") else None
+    return model if isinstance(model, Site) else None
 
 
 def own_adapter(trainer: Call) -> Iterator[FreshWeights]:
