@@ -244,6 +244,8 @@ class Seeding:
         sites = [site for facts in self.visited for site in facts.calls.get(function.own_name, ())]
         if sites and all(_is_of_object(*site) for site in sites):
             return False
+        own = self.entry.facts
+        sites = [s for s in sites if s[1].facts is own or not s[1].facts.in_guard(s[0])] or sites
         called = {callee for site in sites for callee in self.program.values.callees(*site)}
         return not sites or not called.isdisjoint({function, None})
 
