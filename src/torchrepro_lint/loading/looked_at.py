@@ -37,9 +37,17 @@ def is_for_evaluation(call: Call) -> bool:
     would not shuffle at all."""
     if not _NO_GRADIENTS.isdisjoint(call.facts.calls) and _is_without_gradients(call):
         return True
-    named = [last_name(target) for target in getattr(call.facts.statement(call.node), "targets", ())]
+    named = [_named(target) for target in getattr(call.facts.statement(call.node), "targets", ())]
     is_named = any(map(EVALUATION.search, named))
     return call.program.by_name(is_named, "that a loader evaluates", call.scope, ", ".join(named))
+
+
+def _named(target: ast.expr) -> str:
+    """What a target is called: `loader`, `self.loader`, `loaders["valid"]`."""
+    match target:
+        case ast.Subscript(slice=ast.Constant(value=str(key))):
+            return key
+    return last_name(target)
 
 
 def _is_without_gradients(call: Call) -> bool:
