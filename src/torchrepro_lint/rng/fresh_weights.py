@@ -19,26 +19,27 @@ from torchrepro_lint.index import Scope
 
 
 class FreshWeights(NamedTuple):
-    """A call that draws weights; `what` says which, and `adapted` is the model that gets adapters, if it adds some."""
+    """A call that draws weights; `what` says which. It is empty for a class of the project, which may draw some."""
 
     node: ast.Call
     scope: Scope
     what: str
-    adapted: Site | None = None
 
 
 def fresh_weights(model: Site, program: Program) -> Iterator[FreshWeights]:
     """What draws weights for a model, as far as it can be seen; for one with adapters, what draws those of the model
     that has got them comes first."""
     for made in program.results(*model):
-        call = Call(made.node, made.scope, made.callee, program) if isinstance(made.callee, str) else None
-        what = _drawn(call) if call is not None else None
-        if call is None or what is None:
+        if isinstance(made.callee, Scope):
+            yield FreshWeights(made.node, made.scope, "")
+        if not isinstance(made.callee, str):
             continue
-        adapted = _adapted(call)
+        call = Call(made.node, made.scope, made.callee, program)
+        adapted, what = _adapted(call), _drawn(call)
         if adapted is not None:
             yield from fresh_weights(adapted, program)
-        yield FreshWeights(made.node, made.scope, what, adapted)
+        if what is not None:
+            yield FreshWeights(made.node, made.scope, what)
 
 
 def _adapted(call: Call) -> Site | None:
