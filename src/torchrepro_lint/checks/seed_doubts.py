@@ -32,6 +32,7 @@ from torchrepro_lint.syntax import (
     divides_paragraph,
     is_below_heading,
     is_below_import,
+    is_for_typing,
     joins_others,
     reads_options,
     top_line,
@@ -59,6 +60,7 @@ def is_unclear(
         or (process is None and any(seeding.calls("share_memory")) and starts_processes(seeding, program))
         or lies_with_tests(seeding.entry.facts)
         or is_turned_off({seeding.entry.facts.source.path}, program)
+        or _imports_late(facts)
         or _is_headed(place)
         or _is_among_imports(facts, statement)
         or (place.own is None and _stands_within(place))
@@ -172,6 +174,13 @@ def _has_seeder(facts: ModuleFacts, program: Program) -> bool:
     """Whether the file imports a function of the project that seeds, by its name, and has forgotten to call it."""
     names = [name for name in facts.scope.bindings if "seed" in name.lower() and name not in facts.calls]
     return any(isinstance(program.names.lookup(name, facts.scope), Scope) for name in names)
+
+
+def _imports_late(facts: ModuleFacts) -> bool:
+    """Whether a file imports torch at its top for annotations alone, and in functions where it needs it: it should load
+    without torch."""
+    held = [facts.parents.get(b.node) for b in facts.imports if b.target.partition(".")[0] == "torch"]
+    return any(map(is_for_typing, held)) and not any(isinstance(holder, ast.Module) for holder in held)
 
 
 def _is_headed(place: Place) -> bool:
