@@ -111,7 +111,7 @@ class _Seeded(NamedTuple):
     """How the programs that a file starts are seeded. `anew`: torch is seeded again and again, for each of several
     runs; a data set may seed for each sample. `chosen`: it is first seeded
     with what is no constant of the code. `left`: for each program whether it is reported as unseeded, and no safe
-    fix seeds it. `never`: the same, and the program itself seeds nothing. `evaluates`: whether it uses a model, and
+    fix seeds it. `never`: the same, and what draws then is seeded by nothing. `evaluates`: whether it uses a model, and
     trains none."""
 
     anew: bool
@@ -133,7 +133,7 @@ def _seeded(facts: ModuleFacts, program: Program) -> _Seeded:
         not all(runs_in_each_pass(m.scope.function, program) for m in anew),
         any(_is_chosen(found[0], program) for found in of_each if found),
         left,
-        tuple(is_never and all(map(_is_of_item, s.met)) for is_never, s in zip(never, programs, strict=True)),
+        tuple(is_never and not _seeds_torch(s, program) for is_never, s in zip(never, programs, strict=True)),
         tuple(training.evaluates(s, program) for s in programs),
     )
 
@@ -146,6 +146,14 @@ def _is_chosen(met: SeedMet, program: Program) -> bool:
     handed = [(a, link.scope) for link in met.chain[-1:] for a in getattr(link.node, "args", ())]
     given = [(seed, met.scope), *handed]  # of a function that many call, the one call that leads here
     return not any(isinstance(o, Constant) for a, scope in given for o in program.origins(a, scope))
+
+
+def _seeds_torch(seeding: Seeding, program: Program) -> bool:
+    """Whether a process of a program that is reported to draw may seed torch."""
+    left = unseeded(seeding, program)
+    drawing = {witness.process for witness in left.draws.values()} if left is not None else set()
+    seeds = (m for m in seeding.met if not _is_of_item(m) and (m.seeder is None or "torch" in m.seeder.families))
+    return any(not drawing or met.process in drawing for met in seeds)
 
 
 def _is_of_item(met: SeedMet) -> bool:

@@ -14,7 +14,7 @@ from collections import Counter
 from torchrepro_lint.dataflow import Program, remembered
 from torchrepro_lint.dataflow.enclosing import names_in
 from torchrepro_lint.index import ModuleFacts, Scope, last_name
-from torchrepro_lint.loading.decisions import GIVEN, ONE_OF_THEM, PARTS, Decision
+from torchrepro_lint.loading.decisions import GIVEN, ONE_OF_THEM, PARTS, SAVED, WRITTEN, Decision
 from torchrepro_lint.loading.listings import Listing
 from torchrepro_lint.project.contents import is_test
 from torchrepro_lint.project.entries import entries, files_of_programs, is_tried_out
@@ -34,8 +34,11 @@ _STARTS = ("Process", "Thread", "Pool")
 _USES = frozenset({"eval", "no_grad", "inference_mode"})  # a model, whatever is written then
 _OF_RESULTS = re.compile(
     r"^analy[sz]|(?:^|_)(?:agg|fid|means?|metrics?|plot(?:s|ter|ting)?|report(?:s|ing)?|results?|scores?|stats"
-    r"|statistics?|visual)(?:_|$)",
+    r"|statistics?|summar(?:y|ies)|visual)(?:_|$)",
     re.IGNORECASE,
+)
+_FIGURES = re.compile(  # for a person, of which each row is found anywhere
+    r"(?:^|_)(?:metrics|reports?|scores|stats|statistics?|summar(?:y|ies))(?:_|$)", re.IGNORECASE
 )
 _SHOWS = frozenset({"print", "pprint", "display", "show", "imshow", "plot", "subplots", "figure"})
 
@@ -54,6 +57,7 @@ def is_unclear(listing: Listing, decision: Decision, program: Program) -> bool:
         or (decision.why.endswith(_DRAWN) and _is_left_to_chance(facts, program))
         or is_of_results(listing.scope, program)
         or _is_for_results(listing.scope.function, program)
+        or (decision.why in (SAVED, WRITTEN) and _saves_figures(decision, program))
         or _draws_without_torch(facts, program)
         or _is_called_by_nobody(listing.scope.function, program)
         or (listing.items == "walk" and _is_bottom_up(listing.node))
@@ -117,6 +121,17 @@ def _is_for_results(function: Scope, program: Program) -> bool:
     """Whether all that call the function of a listing are about results."""
     calls = program.callers_of(function) if function.kind == "function" else None
     return bool(calls) and all(is_of_results(where, program) for _, where in calls or ())
+
+
+def _saves_figures(decision: Decision, program: Program) -> bool:
+    """Whether what is saved are figures about the files, by its name: `stats.to_csv("stats.csv")`; or results are the
+    rows of a table."""
+    call = decision.node
+    saved = [getattr(call.func, "value", None), *call.args] if isinstance(call, ast.Call) else []
+    names = [value.id for value in saved if isinstance(value, ast.Name)]
+    is_table = isinstance(call, ast.Call) and last_name(call.func) in ("writerows", "to_csv", "to_excel")
+    found = next(filter((_OF_RESULTS if is_table else _FIGURES).search, names), "")
+    return program.by_name(bool(found), "that results are listed", decision.facts.scope, found)
 
 
 def _leaves_something(facts: ModuleFacts) -> bool:

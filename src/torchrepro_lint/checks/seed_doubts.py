@@ -11,6 +11,7 @@ from collections.abc import Collection
 from torchrepro_lint import catalogue
 from torchrepro_lint.checks.seed_place import Place
 from torchrepro_lint.dataflow import CallSite, Program, remembered
+from torchrepro_lint.dataflow.binding import argument_for
 from torchrepro_lint.dataflow.conditions import conditions
 from torchrepro_lint.dataflow.enclosing import calls_in
 from torchrepro_lint.index import ModuleFacts, Scope, last_name
@@ -31,6 +32,7 @@ from torchrepro_lint.syntax import (
     divides_paragraph,
     is_below_heading,
     is_below_import,
+    is_for_typing,
     joins_others,
     reads_options,
     top_line,
@@ -52,12 +54,13 @@ def is_unclear(
         or _is_seeded_further_on(seeding, process, families, place)
         or _draws_options(seeding, families, program)
         or _repeats_names(seeding, families, place, program)
-        or _has_no_number(seeding)
+        or _has_no_number(seeding, program)
         or ("torch" in families and any(map(is_of_torch, seeding.met)))
         or _has_seeder(facts, program)
         or (process is None and any(seeding.calls("share_memory")) and starts_processes(seeding, program))
         or lies_with_tests(seeding.entry.facts)
         or is_turned_off({seeding.entry.facts.source.path}, program)
+        or _imports_late(facts)
         or _is_headed(place)
         or _is_among_imports(facts, statement)
         or (place.own is None and _stands_within(place))
@@ -128,15 +131,32 @@ def _named_as_draws(facts: ModuleFacts, program: Program) -> tuple[CallSite, ...
     return tuple(site for name in sorted(facts.calls.keys() & names) for site in facts.calls[name])
 
 
-def _has_no_number(seeding: Seeding) -> bool:
+def _has_no_number(seeding: Seeding, program: Program) -> bool:
     """Whether the program would seed if one of its names held a number: `seed = None`, `if seed is not None:`; or any
-    but 0: `seed = 0`, `if seed:`."""
+    but 0: `seed = 0`, `if seed:`; or if it passed one for a parameter, `def train(seed=-1):`."""
     for call, scope in seeding.calls(*_SEEDS):
         for name in (a for a in call.args[:1] if isinstance(a, ast.Name)):
             made = [getattr(b.value, "value", b) for b in scope.bindings_of(name) if b.kind == "assign"]
             if None in made or (0 in made and _is_asked_for_truth(name, scope)):
                 return True
+            if _is_left_out(name, scope, seeding, program):
+                return True
     return False
+
+
+def _is_left_out(name: ast.Name, scope: Scope, seeding: Seeding, program: Program) -> bool:
+    """Whether a name is a parameter that is no seed by default, and the program leaves it out in a call."""
+    function = scope.function
+    defaults = [b.value for b in function.bindings.get(name.id, ()) if b.kind == "parameter"]
+    if function.kind != "function" or not any(map(_is_no_seed, defaults)):
+        return False
+    calls = (site for site in program.callers_of(function) or () if seeding.runs(*site))
+    return any(argument_for(call, function, name.id) is None for call, _ in calls)
+
+
+def _is_no_seed(default: ast.expr | None) -> bool:
+    """`None`, `-1`"""
+    return isinstance(default, ast.UnaryOp) or (isinstance(default, ast.Constant) and default.value is None)
 
 
 def _is_asked_for_truth(name: ast.Name, scope: Scope) -> bool:
@@ -154,6 +174,13 @@ def _has_seeder(facts: ModuleFacts, program: Program) -> bool:
     """Whether the file imports a function of the project that seeds, by its name, and has forgotten to call it."""
     names = [name for name in facts.scope.bindings if "seed" in name.lower() and name not in facts.calls]
     return any(isinstance(program.names.lookup(name, facts.scope), Scope) for name in names)
+
+
+def _imports_late(facts: ModuleFacts) -> bool:
+    """Whether a file imports torch at its top for annotations alone, and in functions where it needs it: it should load
+    without torch."""
+    held = [facts.parents.get(b.node) for b in facts.imports if b.target.partition(".")[0] == "torch"]
+    return any(map(is_for_typing, held)) and not any(isinstance(holder, ast.Module) for holder in held)
 
 
 def _is_headed(place: Place) -> bool:

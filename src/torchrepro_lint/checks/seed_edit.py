@@ -16,6 +16,7 @@ from torchrepro_lint.checks.seed_families import families_of, is_fresh
 from torchrepro_lint.checks.seed_met import (
     Declaration,
     beside,
+    from_environment,
     negative_option,
     of_learner,
     on_all_devices,
@@ -52,6 +53,7 @@ def seed_fix(program: Program, seeding: Seeding, found: Unseeded) -> Fix | None:
             or of_learner(program, seeding, found)
             or on_all_devices(program, seeding, found)
             or beside(program, seeding, found)
+            or from_environment(program, seeding, found)
             or _in_program(program, seeding, found)
         )
     known = [fix for fix in fixes if fix is not None]

@@ -1,5 +1,6 @@
 """The fixes of TRP101 at a call that seeds: seeds of other generators below one that does in any case, with the seed
-that it is given; or another default for the option that decides whether it does, where by default it does not.
+that it is given; or another default for the option, or the variable of the environment, that decides whether it does,
+where by default it does not.
 """
 
 from __future__ import annotations
@@ -35,9 +36,10 @@ from torchrepro_lint.rng.seed_options import is_seed
 from torchrepro_lint.rng.usual_seed import usual_seed
 from torchrepro_lint.seeding.seeding import SEEDED, UNSEEDED, Seeding, SeedMet
 from torchrepro_lint.seeding.unseeded import Unseeded
-from torchrepro_lint.syntax import insert_after, replace, with_argument
+from torchrepro_lint.syntax import insert_after, quoted, replace, with_argument
 
 _OF_GPUS = frozenset({"torch.cuda.manual_seed", "torch.cuda.manual_seed_all"})
+_READS_ENVIRONMENT = frozenset({"os.environ.get", "os.getenv"})
 _CONVERTS = frozenset({"int", "float", "abs"})
 _NAMES = frozenset(".".join(call) for call in seed_families.SEED_CALLS.values())
 _SEEDS = re.compile(r"seed|random|rng|reprod|determin|init|set_?up", re.IGNORECASE)
@@ -176,12 +178,10 @@ class Declaration(NamedTuple):
 def option_that_is_off(seeding: Seeding, met: SeedMet) -> Declaration | None:
     """The option that gives a call its seed, directly or through the calls that lead to it, where by default it is None
     or negative, and no test but those of a seed decides whether the program comes by."""
-    sites = [*((step.node, step.scope) for step in met.chain), (met.node, met.scope)]
-    calls = [node for node, _ in sites if isinstance(node, ast.Call)]
-    passed = [value for call in calls for value in (*call.args, *(k.value for k in call.keywords))]
-    tests = [ast.unparse(c.test).lower() for node, scope in sites for c in conditions(node, scope)]
-    if any("seed" not in test and "__name__" not in test for test in tests):
+    if not _is_left_to_seed(met):
         return None
+    calls = [node for node in (*(step.node for step in met.chain), met.node) if isinstance(node, ast.Call)]
+    passed = [value for call in calls for value in (*call.args, *(k.value for k in call.keywords))]
     named = {last_name(a) for a in passed if isinstance(a, ast.Attribute | ast.Name)}
     names = {name for name in named if "seed" in name.lower()}
     declared = [d for name in sorted(names) for facts in seeding.visited for d in _off_by_default(name, facts)]
@@ -256,6 +256,41 @@ def switched_on(program: Program, seeding: Seeding, found: Unseeded, process: Sc
         is_doubtful = warns(last) or is_for_something_else(last, program) or _is_of_commands(option, program)
         return Fix(edits, is_doubtful or _is_asked_for(option)) if is_enough else None
     return None
+
+
+def from_environment(program: Program, seeding: Seeding, found: Unseeded) -> Fix | None:
+    """A default for the variable of the environment without which the program does not seed, with the seeds that are
+    missing there. What it should do without one is for its author to say."""
+    first = min((w.number for w in found.draws.values() if w.process is None), default=0)
+    for met in seeding.met:
+        if met.process is not None or met.seeder is None or met.sure or met.number > first:
+            continue
+        read = _read_from_environment(met, program)
+        if read is None or not _is_left_to_seed(met):
+            continue
+        (name,), facts = read.args, met.scope.facts
+        number = quoted(facts, str(usual_seed(facts, program)), program.project.style)
+        families = seed_families.families_of(program, seeding, found, None)
+        missing = [family for family in families if family not in met.seeder.families]
+        edits = (replace(facts, name, f"{facts.text(name)}, {number}"), *seeds_below(program, met, missing))
+        return Fix(edits, unsafe=True)
+    return None
+
+
+def _read_from_environment(met: SeedMet, program: Program) -> ast.Call | None:
+    """The call that reads what a name in the seed of `met` holds: `os.environ.get("SEED")`."""
+    names = walk(met.seeder.seed) if met.seeder is not None and met.seeder.seed is not None else ()
+    made = [met.scope.bindings_of(name) for name in names if isinstance(name, ast.Name)]
+    values = [bound[0].value for bound in made if len(bound) == 1 and bound[0].value is not None]
+    read = (call for call in calls_in(*values) if program.callee(call, met.scope) in _READS_ENVIRONMENT)
+    return next((call for call in read if len(call.args) == 1 and not call.keywords), None)
+
+
+def _is_left_to_seed(met: SeedMet) -> bool:
+    """Whether no test but those of a seed decides whether the program comes by."""
+    sites = [*((step.node, step.scope) for step in met.chain), (met.node, met.scope)]
+    tests = [ast.unparse(c.test).lower() for node, scope in sites for c in conditions(node, scope)]
+    return all("seed" in test or "__name__" in test for test in tests)
 
 
 def _is_drawn(option: Declaration, seeding: Seeding) -> bool:

@@ -127,7 +127,8 @@ def is_after_speed(facts: ModuleFacts, program: Program) -> bool:
     """Whether a program only uses a model, has nothing to learn, or times what it does, as by
     `cuda.Event(enable_timing=True)` or in a `def latency()`."""
     is_timed = facts.source.matches(r"\benable_timing\s*=\s*True\b|\bdef \w*latency\w*\(")
-    is_in_vain = any(learns_noise(seeding, program) for seeding in seedings(facts, program))
+    found = seedings(facts, program)
+    is_in_vain = any(seeding.measures_time or learns_noise(seeding, program) for seeding in found)
     return is_timed or is_in_vain or only_evaluates(facts, program)
 
 
@@ -149,9 +150,11 @@ def _announced(said: re.Pattern[str], facts: ModuleFacts, program: Program) -> s
 
 
 def is_handed_on(setting: Setting) -> bool:
-    """Whether the value is that of a parameter, which would have no effect any more."""
+    """Whether the value is that of a parameter or a setting, `config.mode`, which would have no effect any more."""
     if isinstance(setting.value, ast.Constant):
         return False
+    if isinstance(setting.value, ast.Attribute | ast.Subscript):
+        return True
     read = (node for node in walk(setting.value) if isinstance(node, ast.Name))
     return any(binding.kind == "parameter" for node in read for binding in setting.value_scope.bindings_of(node))
 

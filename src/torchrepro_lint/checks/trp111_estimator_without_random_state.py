@@ -7,25 +7,31 @@ from collections.abc import Iterator
 
 from torchrepro_lint.checks.argument_edit import passing
 from torchrepro_lint.checks.draft import Draft
-from torchrepro_lint.dataflow import Call, Module, Program
+from torchrepro_lint.dataflow import Call, Module, Program, remembered
 from torchrepro_lint.dataflow.execution_count import runs_often, runs_once
 from torchrepro_lint.elements import Certainty
+from torchrepro_lint.index import ModuleFacts
+from torchrepro_lint.loading.looked_at import is_shown
 from torchrepro_lint.project.contents import is_test
+from torchrepro_lint.project.entries import files_of_programs
 from torchrepro_lint.rng.estimators import SEED, position, unseeded
 from torchrepro_lint.rng.own_seed import seed_text
+from torchrepro_lint.rng.usual_seed import has_own_seed
 from torchrepro_lint.seeding.seedings import is_reported, is_unseeded, may_be_seeded
 
 
 def check(module: Module, program: Program) -> Iterator[Draft]:
-    calls = unseeded(module) if not is_test(module.facts) else []
+    calls = [c for c in unseeded(module) if not is_shown(c.node, module.facts)] if not is_test(module.facts) else []
     if not calls or is_reported(module.facts, program) or may_be_seeded(module.facts, program):
         return
     alike = Counter((call.name, call.scope) for call in calls)
     for call in calls:
         often = runs_often(program, call.node, call.scope)  # a bootstrap would give the same sample in each iteration
-        edits = () if often else passing(call, SEED, seed_text(call.scope, call.node, program), position(call))
+        seed = seed_text(call.scope, call.node, program)
+        edits = () if often else passing(call, SEED, seed, position(call))
         is_beside = alike[call.name, call.scope] > 1
         unsafe = _draws_at_once(call) and (is_beside or not runs_once(program, call.node, call.scope))
+        unsafe = unsafe or (seed.isdecimal() and _has_option(module.facts, program))
         known = is_unseeded(call.scope, program)
         yield Draft(
             call.node,
@@ -36,6 +42,12 @@ def check(module: Module, program: Program) -> Iterator[Draft]:
             edits=edits,
             unsafe=unsafe,
         )
+
+
+@remembered
+def _has_option(facts: ModuleFacts, program: Program) -> bool:
+    """Whether the programs that run the file have an option for the seed, which could not be read at the call."""
+    return has_own_seed(files_of_programs(facts, program.project), program)
 
 
 def _draws_at_once(call: Call) -> bool:

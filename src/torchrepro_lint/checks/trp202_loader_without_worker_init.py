@@ -92,7 +92,8 @@ def _draft(call: Call, draws: WorkerDraws, first: Call, program: Program) -> Dra
     related = tuple(p for f in FAMILIES if (d := draws.first(f)) is not None for p in _place(d))
     fix = seeded_generator(call, program) if not _is_in_order(call) else Fix()
     return Draft(
-        call.node, values, depends=(_SAME_STATE,), related=related, edits=fix.edits, unsafe=fix.unsafe,
+        call.node, values, depends=(_SAME_STATE,), related=related, edits=fix.edits,
+        unsafe=fix.unsafe or only_evaluates(call.facts, program),
         fix_title="Give the loader its own seeded generator",
     )  # fmt: skip
 

@@ -16,6 +16,7 @@ from torchrepro_lint.loading.sets import TextSet, holds_only_text, taken_from, t
 from torchrepro_lint.model import Edit
 from torchrepro_lint.project.contents import is_test
 from torchrepro_lint.rng.texts import Evidence
+from torchrepro_lint.seeding.training import is_called_otherwise
 
 MAX_TAKEN = 64  # that one fix changes: more is no small change any more
 _KEEPING = frozenset({"dump", "dumps", "save"})
@@ -61,8 +62,10 @@ def _judged(found: Iterable[TextSet], module: Module, program: Program) -> Itera
 
 
 def _is_evaluated(site: Site, program: Program) -> bool:
-    """Whether samples are those of an evaluation, or what is saved is, by the name of what is made of them or of the
-    function: their order is as good as any."""
+    """Whether samples are those of an evaluation, or what is saved is, by the name of what is made of them, of the
+    function or of the file: their order is as good as any."""
+    if is_called_otherwise(site.scope.facts, program):
+        return True
     targets = getattr(site.scope.facts.statement(site.node), "targets", ())
     names = (site.scope.function.own_name, *map(last_name, targets))
     found = next(filter(EVALUATION.search, names), "")

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from torchrepro_lint import catalogue
 from torchrepro_lint.checks.draft import Draft
-from torchrepro_lint.checks.switch_edit import is_after_speed, is_announced, with_value
+from torchrepro_lint.checks.switch_edit import is_after_speed, is_announced, is_handed_on, with_value
 from torchrepro_lint.dataflow import Module, Program
 from torchrepro_lint.elements import Certainty
 from torchrepro_lint.kernels.determinism import turned_on_anywhere
@@ -50,7 +50,7 @@ def _inductor(module: Module) -> Iterator[Draft]:
             if not _is_tried_again(setting)
             else ()
         )
-        unsafe = is_for_use() or is_announced(setting, module.program, _SAYS)
+        unsafe = is_for_use() or is_announced(setting, module.program, _SAYS) or is_handed_on(setting)
         yield Draft(setting.node, {"written": setting.written}, edits=edits, unsafe=unsafe)
     for setting in options(module):
         edits = with_value(setting, "False")

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Sequence
+from itertools import takewhile
 
 from torchrepro_lint import catalogue
 from torchrepro_lint.checks.draft import Draft, Place
-from torchrepro_lint.dataflow import Call, CallSite, Module, Program, Site
+from torchrepro_lint.dataflow import Call, CallSite, Module, Program, Site, start_of
+from torchrepro_lint.dataflow.enclosing import LOOPS, block_of
 from torchrepro_lint.dataflow.execution_count import runs_once
 from torchrepro_lint.index import Binding, Scope
 from torchrepro_lint.model import Edit
@@ -35,7 +37,7 @@ def check(module: Module, program: Program) -> Iterator[Draft]:
         for call in trainers:
             model = call.argument("model", 0)
             made = list(fresh_weights(model, program)) if isinstance(model, Site) else []
-            for fresh in made or own_adapter(call):
+            for fresh in [f for f in made if f.what] or own_adapter(call):
                 drafts = [] if id(fresh.node) in reported else list(_drafts(call, fresh, seeders, made))
                 reported |= {id(fresh.node)} if drafts else set()
                 yield from drafts
@@ -67,20 +69,30 @@ def _drafts(
         values,
         message,
         related=related,
-        edits=_edits(trainer, fresh) if here and not late and not _is_seeded_above(fresh, beside) else (),
-        unsafe=not runs_once(trainer.program, fresh.node, fresh.scope),  # else members of an ensemble begin alike
+        edits=_edits(trainer, fresh, beside) if here and not late and _is_first(fresh, beside) else (),
+        unsafe=not runs_once(trainer.program, fresh.node, fresh.scope)  # else members of an ensemble begin alike
+        or any(other.scope.function is not fresh.scope.function for other in beside),
     )
 
 
-def _is_seeded_above(fresh: FreshWeights, beside: Sequence[FreshWeights]) -> bool:
-    """Whether the fix of other weights, further up in the same block or in one around it, seeds these as well."""
-    facts = fresh.scope.facts
-    blocks = [facts.parents[facts.statement(fresh.node)], *facts.ancestors(facts.statement(fresh.node))]
-    above = (other for other in beside if other.scope.function is fresh.scope.function)
-    return any(
-        other.node.lineno < fresh.node.lineno and facts.parents[facts.statement(other.node)] in blocks
-        for other in above
-    )
+def _is_first(fresh: FreshWeights, beside: Sequence[FreshWeights]) -> bool:
+    """Whether a function draws no other weights for the model further up, whose fix seeds these as well."""
+    others = (other for other in beside if other.what and other.scope.function is fresh.scope.function)
+    return all(other.node.lineno >= fresh.node.lineno for other in others)
+
+
+def _place(fresh: FreshWeights, beside: Sequence[FreshWeights]) -> ast.stmt:
+    """The statement to seed above: what draws first, or holds all that draws one way or another, as an `if` or `try`
+    does; what a loop draws stays in it."""
+    facts, function = fresh.scope.facts, fresh.scope.function
+    group = [f.node for f in (fresh, *beside) if f.scope.function is function]
+    first = facts.statement(min(group, key=start_of))
+    around = (n for n in facts.ancestors(first) if isinstance(n, ast.stmt) and n is not function.node)
+    for place in (first, *takewhile(lambda n: not isinstance(n, LOOPS), around)):
+        block = block_of(facts, place)
+        if all(not set(block).isdisjoint((facts.statement(n), *facts.ancestors(n))) for n in group):
+            return place
+    return facts.statement(fresh.node)
 
 
 def _name(seeder: Seeder, program: Program) -> str:
@@ -126,10 +138,10 @@ def _is_fully_determined(trainer: Call) -> bool:
     return made is not None and made.literal("full_determinism") is True
 
 
-def _edits(trainer: Call, fresh: FreshWeights) -> tuple[Edit, ...]:
+def _edits(trainer: Call, fresh: FreshWeights, beside: Sequence[FreshWeights]) -> tuple[Edit, ...]:
     """Seed above the statement that builds the model, with the Trainer's own seed where it is known."""
     facts = fresh.scope.facts
-    statement = facts.statement(fresh.node)
+    statement = _place(fresh, beside)
     made = _arguments(trainer)
     given = made.literal("seed") if made is not None else None
     own = str(given) if type(given) is int else _seed_of_arguments(trainer, fresh, statement)

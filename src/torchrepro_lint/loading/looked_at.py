@@ -11,7 +11,7 @@ import re
 from torchrepro_lint.dataflow import Call, Program, Site
 from torchrepro_lint.dataflow.enclosing import calls_in, outermost_loop
 from torchrepro_lint.dataflow.references import reads_of_target
-from torchrepro_lint.index import last_name
+from torchrepro_lint.index import ModuleFacts, last_name
 from torchrepro_lint.index.parents import walk
 from torchrepro_lint.project import roles
 
@@ -21,6 +21,9 @@ _SHOWS = frozenset({
     "squeeze", "permute", "zip",
 })  # fmt: skip
 
+# Methods of a table that give another one to look at, or its rows.
+_VIEWS = frozenset({"head", "tail", "describe", "sort_index", "sort_values", "reset_index", "iterrows", "itertuples",
+                    "items", "tolist", "to_list", "to_string", "to_markdown"})  # fmt: skip
 _NO_GRADIENTS = frozenset({"no_grad", "inference_mode"})
 EVALUATION = re.compile(
     r"(?:^|_)(?:val|valid|validate|validation|test|testing|eval(?:uate|uation)?|dev|visual)(?:_?(?:data)?_?(?:loader|sampler|iter|dl|set))?(?:_|$)"
@@ -34,9 +37,17 @@ def is_for_evaluation(call: Call) -> bool:
     would not shuffle at all."""
     if not _NO_GRADIENTS.isdisjoint(call.facts.calls) and _is_without_gradients(call):
         return True
-    named = [last_name(target) for target in getattr(call.facts.statement(call.node), "targets", ())]
+    named = [_named(target) for target in getattr(call.facts.statement(call.node), "targets", ())]
     is_named = any(map(EVALUATION.search, named))
     return call.program.by_name(is_named, "that a loader evaluates", call.scope, ", ".join(named))
+
+
+def _named(target: ast.expr) -> str:
+    """What a target is called: `loader`, `self.loader`, `loaders["valid"]`."""
+    match target:
+        case ast.Subscript(slice=ast.Constant(value=str(key))):
+            return key
+    return last_name(target)
 
 
 def _is_without_gradients(call: Call) -> bool:
@@ -58,6 +69,27 @@ def is_only_looked_at(call: Call) -> bool:
         return True
     loop = outermost_loop(facts, call.node)
     return any(map(_is_taken, sites)) and all(_is_looked_at(site, loop, program) for site in sites)
+
+
+def is_shown(table: ast.expr, facts: ModuleFacts) -> bool:
+    """Whether a table is only looked at: it is what a cell shows, is printed, or its rows are one by one."""
+    node, parents = table, facts.parents
+    while isinstance(parent := parents[node], ast.Attribute | ast.Subscript) or (
+        isinstance(parent, ast.Call) and parent.func is node and last_name(node) in _VIEWS
+    ):
+        node = parent
+    match parent:
+        case ast.Expr():
+            return True
+        case ast.Call(func=ast.Name(id="print" | "display")):
+            return isinstance(parents[parent], ast.Expr)
+        case ast.For(iter=rows, body=body) if rows is node:
+            return all(isinstance(s, ast.Expr) and _is_printed(s.value) for s in body)
+    return False
+
+
+def _is_printed(value: ast.expr) -> bool:
+    return isinstance(value, ast.Call) and last_name(value.func) in ("print", "display")
 
 
 def _is_taken(site: Site) -> bool:

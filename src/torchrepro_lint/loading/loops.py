@@ -57,6 +57,15 @@ def keeps_step(item: ast.Subscript, collection: ast.expr, facts: ModuleFacts) ->
     return is_same and len(function.bindings.get(collection.id, ())) == 1
 
 
+def is_one(test: ast.expr, items: Set[str]) -> bool:
+    """Whether a test lets one item through, as no name is listed twice: `name == "train.sh"`."""
+    match test:
+        case ast.Compare(left=left, ops=[ast.Eq()], comparators=[right]):
+            sides = [isinstance(side, ast.Name) and side.id in items for side in (left, right)]
+            return any(sides) and any(isinstance(side, ast.Constant) for side in (left, right))
+    return False
+
+
 def names_a_file(handle: ast.expr) -> bool:
     """Whether a name with a `write` may be a file's, for the items one by one; a log is none, nor is an archive."""
     return isinstance(handle, ast.Name) and not any(word in handle.id.lower() for word in _NOT_A_FILE)
@@ -183,7 +192,7 @@ class _Body:
             if receiver is not None and not self.is_local(receiver) and not self.is_first_round(call):
                 if any(self.numbers(a) for a in call.args):
                     yield Effect("decides", call, why="decides the number of each item")
-                elif not (call.args and self.is_loop and all(map(self.is_alike, call.args))):
+                elif not (self._gives_alike(call) or self._is_once(call)):
                     yield Effect(kind, call, receiver)
         elif isinstance(function, ast.Attribute) and function.attr == "update" and self._is_dict(function.value):
             if not any(map(self._are_weights, call.args)):
@@ -195,6 +204,14 @@ class _Body:
             yield Effect("call", call, why="decides the number of each item")
         else:
             yield Effect("call", call)
+
+    def _gives_alike(self, call: ast.Call) -> bool:
+        return bool(call.args) and self.is_loop and all(map(self.is_alike, call.args))
+
+    def _is_once(self, node: ast.AST) -> bool:
+        """Whether a test lets only the round of one item come by: `for suffix in suffixes: if suffix == ".txt":`"""
+        tests = (c for c in conditions(node, self.facts.scope_of(node)) if c.holds and c.owner in self.inside)
+        return any(is_one(c.test, self.items - self.counters) for c in tests)
 
     def _is_dict(self, receiver: ast.expr) -> bool:
         """Whether a name is that of a dict that the rounds do not make: `update` is a method of much else."""

@@ -18,7 +18,7 @@ from torchrepro_lint.dataflow.reaching_definitions import reads_of_binding
 from torchrepro_lint.dataflow.use import ANY, ESCAPED, STOP, Sink, Step, Steps, Use
 from torchrepro_lint.index import ModuleFacts, Scope
 from torchrepro_lint.loading.decisions import GIVEN, KEPT, NUMBERED, Decision, Shown, decided, saves, stored
-from torchrepro_lint.loading.loops import Effect, Loop, effects, index_name, other_names
+from torchrepro_lint.loading.loops import Effect, Loop, effects, index_name, is_one, other_names
 from torchrepro_lint.rng.draws import draw_of
 from torchrepro_lint.rng.seeded_before import may_seed
 
@@ -34,7 +34,8 @@ def comprehension(generator: ast.comprehension, use: Use[Shown], edges: Edges) -
     facts = use.scope.facts
     owner = facts.parents[generator]
     assert isinstance(owner, ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp)
-    if any(_is_one(test, generator.target) for test in generator.ifs):
+    target = generator.target
+    if isinstance(target, ast.Name) and any(is_one(test, {target.id}) for test in generator.ifs):
         return STOP
     match facts.parents[owner], owner:
         case ast.Expr() as statement, ast.ListComp(elt=ast.Call(func=ast.Attribute(value=held, attr="append"))):
@@ -62,15 +63,6 @@ def _made_of_pairs(owner: ast.expr, facts: ModuleFacts) -> tuple[ast.expr | None
         ) if given is owner:
             return call, pair
     return None, [owner.elt] if isinstance(owner, ast.ListComp | ast.SetComp | ast.GeneratorExp) else []
-
-
-def _is_one(test: ast.expr, item: ast.expr) -> bool:
-    """Whether a test lets one item through, as no name is listed twice: `name == "train.sh"`."""
-    match test:
-        case ast.Compare(left=left, ops=[ast.Eq()], comparators=[right]) if isinstance(item, ast.Name):
-            sides = [isinstance(side, ast.Name) and side.id == item.id for side in (left, right)]
-            return any(sides) and any(isinstance(side, ast.Constant) for side in (left, right))
-    return False
 
 
 def rounds(node: Loop | ast.While, use: Use[Shown], edges: Edges) -> Iterator[Step]:

@@ -19,7 +19,7 @@ from torchrepro_lint.index import Scope
 
 
 class FreshWeights(NamedTuple):
-    """A call that draws weights; `what` says which."""
+    """A call that draws weights; `what` says which. It is empty for a class of the project, which may draw some."""
 
     node: ast.Call
     scope: Scope
@@ -27,11 +27,25 @@ class FreshWeights(NamedTuple):
 
 
 def fresh_weights(model: Site, program: Program) -> Iterator[FreshWeights]:
-    """What draws weights for a model, as far as it can be seen."""
+    """What draws weights for a model, as far as it can be seen; for one with adapters, what draws those of the model
+    that has got them comes first."""
     for made in program.results(*model):
-        what = _drawn(Call(made.node, made.scope, made.callee, program)) if isinstance(made.callee, str) else None
+        if isinstance(made.callee, Scope):
+            yield FreshWeights(made.node, made.scope, "")
+        if not isinstance(made.callee, str):
+            continue
+        call = Call(made.node, made.scope, made.callee, program)
+        adapted, what = _adapted(call), _drawn(call)
+        if adapted is not None:
+            yield from fresh_weights(adapted, program)
         if what is not None:
             yield FreshWeights(made.node, made.scope, what)
+
+
+def _adapted(call: Call) -> Site | None:
+    """`model` of `get_peft_model(model, config)`"""
+    model = call.argument("model", 0) if call.name in catalogue.names("frameworks", "adapters") else None
+    return model if isinstance(model, Site) else None
 
 
 def own_adapter(trainer: Call) -> Iterator[FreshWeights]:

@@ -37,7 +37,10 @@ _LOOPS = ("fit", "minimize")  # what has a loop of its own
 # A function that is a program, but no `get_train_split`; others are tried out under a guard.
 _PROGRAM = r"(?i)^_*(?:main|train|run|launch)|(?:main|train|run|launch)(?:er|ing)?_*$"
 # Names of files and functions that measure how long something takes, how they do it, and what they may do besides.
-_MEASURES = r"(?i)(?:^|_)(?:bench(?:mark)?(?:s|ing)?|profil(?:e|er|ing)|latency|throughput|fps|speed(?:_?test)?)(?:_|$)"
+_MEASURES = (
+    r"(?i)(?:^|_)(?:bench(?:mark)?(?:s|ing)?|profil(?:e|er|ing)|latency|throughput|fps|speed(?:_?test)?|run_?time"
+    r"|timed|timing)(?:_|$)"
+)
 _DESCRIBED = (
     r"(?i)\b(?:benchmark|compare|measure|profile|test)s?\b.*\b(?:latency|memory|runtime|speed|time|throughput)\b"
 )
@@ -241,6 +244,8 @@ class Seeding:
         sites = [site for facts in self.visited for site in facts.calls.get(function.own_name, ())]
         if sites and all(_is_of_object(*site) for site in sites):
             return False
+        own = self.entry.facts
+        sites = [s for s in sites if s[1].facts is own or not s[1].facts.in_guard(s[0])] or sites
         called = {callee for site in sites for callee in self.program.values.callees(*site)}
         return not sites or not called.isdisjoint({function, None})
 

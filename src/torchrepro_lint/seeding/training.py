@@ -77,10 +77,11 @@ def _is_tried_once(seeding: Seeding, program: Program) -> bool:
 
 
 def _tries_layers(seeding: Seeding) -> bool:
-    """Whether the guard of a file with layers makes nothing of the gradients that it computes."""
+    """Whether the guard of a file with layers makes nothing of the gradients that it computes, or takes one step."""
     inside = seeding.entry.facts.scope.children.values()
     is_of_layers = any(scope.kind == "class" and "forward" in scope.bindings for scope in inside)
-    return is_of_layers and seeding.entry.is_guarded and not seeding.updates
+    is_one_step = "backward" in seeding.entry.facts.calls and not seeding.trains_repeatedly
+    return is_of_layers and seeding.entry.is_guarded and (is_one_step or not seeding.updates)
 
 
 def is_named_otherwise(facts: ModuleFacts, program: Program) -> bool:

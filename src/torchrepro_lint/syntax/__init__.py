@@ -14,7 +14,7 @@ from torchrepro_lint.syntax.paragraphs import (
     stands_apart,
     top_of_paragraph,
 )
-from torchrepro_lint.syntax.placing import also_imported
+from torchrepro_lint.syntax.placing import also_imported, is_for_typing
 from torchrepro_lint.syntax.statements import (
     begins_cell,
     indentation,
@@ -49,6 +49,7 @@ __all__ = [
     "is_below_heading",
     "is_below_import",
     "is_docstring",
+    "is_for_typing",
     "is_within_width",
     "joins_others",
     "kept_within_width",

@@ -168,7 +168,7 @@ def _appended(call: cst.Call, name: str, value: str) -> cst.Call:
         return call.with_changes(args=[*head, new.with_changes(comma=between), *call.args[doubled:]])
     *others, last = call.args
     if isinstance(last.comma, cst.Comma):  # a trailing comma, and after it what closes the call
-        moved = new.with_changes(comma=_without_comment(last.comma))
+        moved = new.with_changes(comma=_without_comment(last.comma, is_last=True))
         return call.with_changes(args=[*others, last.with_changes(comma=_with_comment_of(between, last.comma)), moved])
     moved = new.with_changes(whitespace_after_arg=last.whitespace_after_arg)
     return call.with_changes(args=[*others, last.with_changes(comma=between, whitespace_after_arg=tight), moved])
@@ -198,15 +198,16 @@ def _spaced(comma: cst.Comma) -> cst.Comma:
     return comma
 
 
-def _without_comment(comma: cst.Comma) -> cst.Comma:
-    """The layout of `comma`, without a comment that belongs to its argument."""
+def _without_comment(comma: cst.Comma, *, is_last: bool = False) -> cst.Comma:
+    """The layout of `comma`, without a comment on the line of its argument; those on lines below stay the last."""
     import libcst as cst
 
     space = comma.whitespace_after
     if not isinstance(space, cst.ParenthesizedWhitespace):
         return comma
     line = cst.TrailingWhitespace(newline=space.first_line.newline)
-    return comma.with_changes(whitespace_after=space.with_changes(first_line=line, empty_lines=[]))
+    kept = [below for below in space.empty_lines if is_last and below.comment is not None]
+    return comma.with_changes(whitespace_after=space.with_changes(first_line=line, empty_lines=kept))
 
 
 def _with_comment_of(comma: cst.Comma, own: cst.Comma) -> cst.Comma:
