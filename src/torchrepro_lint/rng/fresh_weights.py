@@ -17,6 +17,8 @@ from torchrepro_lint import catalogue
 from torchrepro_lint.dataflow import Call, Program, Site
 from torchrepro_lint.index import Scope
 
+MAX_ADAPTERS = 4  # one on the other, as a loop may put them
+
 
 class FreshWeights(NamedTuple):
     """A call that draws weights; `what` says which. It is empty for a class of the project, which may draw some."""
@@ -26,9 +28,9 @@ class FreshWeights(NamedTuple):
     what: str
 
 
-def fresh_weights(model: Site, program: Program) -> Iterator[FreshWeights]:
+def fresh_weights(model: Site, program: Program, above: frozenset[ast.Call] = frozenset()) -> Iterator[FreshWeights]:
     """What draws weights for a model, as far as it can be seen; for one with adapters, what draws those of the model
-    that has got them comes first."""
+    that has got them comes first. `above` are the calls that put adapters on it."""
     for made in program.results(*model):
         if isinstance(made.callee, Scope):
             yield FreshWeights(made.node, made.scope, "")
@@ -36,8 +38,8 @@ def fresh_weights(model: Site, program: Program) -> Iterator[FreshWeights]:
             continue
         call = Call(made.node, made.scope, made.callee, program)
         adapted, what = _adapted(call), _drawn(call)
-        if adapted is not None:
-            yield from fresh_weights(adapted, program)
+        if adapted is not None and made.node not in above and len(above) < MAX_ADAPTERS:
+            yield from fresh_weights(adapted, program, above | {made.node})
         if what is not None:
             yield FreshWeights(made.node, made.scope, what)
 
