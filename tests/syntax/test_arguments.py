@@ -128,6 +128,15 @@ def test_lines_may_be_as_long_as_those_of_the_file() -> None:
         assert added(text).endswith(",\n           generator=g)") is broken
 
 
+def test_texts_and_comments_do_not_widen_a_formatted_file() -> None:
+    code, long = f"x = DataLoader({WIDE[:70]})", "-" * 95
+    broken = f"x = DataLoader(\n    {WIDE[:70]}, generator=g\n)"
+    for above in (f"# {long}\n", f'y = "{long}"\n'):
+        assert added(HANGING + above + "\n" * 60 + code).endswith(broken)
+    plain = f"{HANGING}y = [{'1, ' * 33}]\n" + "\n" * 60 + code
+    assert added(plain).endswith(f"x = DataLoader({WIDE[:70]}, generator=g)")
+
+
 ARGUMENTS = st.lists(st.sampled_from(["a", "*b", "c=1", "d=f(x, y)", "**e", "e=[1,\n 2]"]), max_size=4, unique=True)
 
 

@@ -10,7 +10,7 @@ from torchrepro_lint.index import FunctionNode, ModuleFacts, Scope, last_name
 from torchrepro_lint.model import Edit
 from torchrepro_lint.rng.chosen_seeds import Seeding
 from torchrepro_lint.rng.entropy import Source
-from torchrepro_lint.rng.own_seed import seed_text
+from torchrepro_lint.rng.own_seed import own_seed, seed_text
 from torchrepro_lint.rng.usual_seed import usual_seed
 from torchrepro_lint.syntax import import_name, replace
 
@@ -72,11 +72,20 @@ def seed_edits(program: Program, value: ast.expr, source: Source, seedings: list
     if is_worker_init(source.scope, program):
         return ()  # epochs would begin alike, and what PyTorch gave the worker knows no ranks
     if _is_stored_as_seed(facts, value, source.scope):
-        return (replace(facts, value, str(usual_seed(facts, program))),)
+        return (replace(facts, value, _stored(value, source.scope, program)),)
     here = [s for s in seedings if s.seed.scope.facts is facts and _inside(facts, s.seed.node, s.call)]
     if len(here) < len(seedings):
         return ()
     return tuple(replace(facts, s.seed.node, seed_text(s.scope, s.call, program)) for s in here)
+
+
+def _stored(value: ast.expr, scope: Scope, program: Program) -> str:
+    """What is stored as a seed: the program's own, where that is another one: `config.manual_seed = config.seed`."""
+    facts = scope.facts
+    own = own_seed(scope, facts.statement(value), program) if scope.kind == "function" else None
+    targets = [ast.unparse(t) for t in getattr(facts.statement(value), "targets", ())]
+    is_another = own is not None and "." in own.read and own.option.off is None and own.read not in targets
+    return own.text if own is not None and is_another else str(usual_seed(facts, program))
 
 
 def _added_to(facts: ModuleFacts, value: ast.expr) -> ast.expr | None:

@@ -45,7 +45,9 @@ _NAMES = frozenset(".".join(call) for call in seed_families.SEED_CALLS.values())
 _SEEDS = re.compile(r"seed|random|rng|reprod|determin|init|set_?up", re.IGNORECASE)
 _PROMISED = re.compile(r"\bdefault(?:s to|:|=| is)?\s*(\d+)\b", re.IGNORECASE)
 _ASKED = re.compile(
-    r"\b(?:set|pass|give|specify|use) (?:it|this)\b|\bif (?:set|given|passed|specified)\b", re.IGNORECASE
+    r"\b(?:set|pass|give|specify|use) (?:it|this)\b|\bnon-?determin"
+    r"|\b(?:if|when|unless) (?:not |un)?(?:set|given|passed|provided|specified)\b",
+    re.IGNORECASE,
 )
 _TOLD = re.compile(r"(\bdefault(?:s to|:|=| is)?\s*)(?:-1|None)\b", re.IGNORECASE)
 
@@ -223,7 +225,8 @@ def _promised(option: Declaration) -> int | None:
 
 
 def _is_asked_for(option: Declaration) -> bool:
-    """Whether the help of an option says what giving it does: by default the author does not want that."""
+    """Whether the help of an option says what giving it does, or what a run without it is like: by default the author
+    does not want that."""
     told = keyword_value(option.call, "help")
     return isinstance(told, ast.Constant) and _ASKED.search(option.facts.text(told)) is not None
 

@@ -85,7 +85,8 @@ def indexed(parent: ast.Subscript, use: Use[Shown], edges: Edges, asked: ast.exp
         case ast.Slice():
             if mapped := _mapped(parent, scope):
                 return [use.at(call) for call in mapped]
-            return STOP if _is_only_told(parent, scope) else decided(use, parent, PARTS)
+            is_told = _is_complaint(parent, scope) or _is_only_told(parent, scope)
+            return STOP if is_told else decided(use, parent, PARTS)
         case ast.Tuple(elts=[ast.Slice(lower=None, upper=None, step=None) | ast.Constant(value=EllipsisType()), *_]):
             return (use.at(parent),)  # columns of all rows
         case ast.Tuple(elts=[ast.Slice(), *_]):
@@ -241,11 +242,13 @@ def _held(node: ast.expr, scope: Scope) -> ast.expr:
 
 
 def _is_complaint(node: ast.expr, scope: Scope) -> bool:
-    """Whether an item is named in an error message only: `message = f"{names[0]} is missing"; raise ...(message)`."""
+    """Whether items are named in an error message only: `message = f"{names[0]} is missing"; raise ...(message)`."""
     match scope.facts.statement(node):
         case ast.Raise() | ast.Assert():
             return True
-        case ast.Assign(targets=[ast.Name(id=name)], value=ast.JoinedStr() | ast.BinOp() | ast.Call()) as statement:
+        case ast.Assign(
+            targets=[ast.Name(id=name)], value=ast.JoinedStr() | ast.BinOp() | ast.Call() | ast.Subscript()
+        ) as statement:
             reads = reads_of_binding(name, scope, statement) if name in scope.bindings else ()
             return bool(reads) and all(isinstance(scope.facts.statement(r.node), ast.Raise) for r in reads)
     return False

@@ -7,7 +7,7 @@ from __future__ import annotations
 import ast
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
@@ -37,8 +37,9 @@ _KEY = re.compile(r"""["']\w{0,40}(?:seed|random_?state)\w{0,40}["']\s*:""", re.
 
 def usual_seed(facts: ModuleFacts, program: Program) -> int:
     """What a fix in a file seeds with where no name holds a seed: what the settings say, if anything; else the most
-    usual number of the file, or of those that it imports; else the one number of those that import it; else what most
-    files of the project agree on, asked folder by folder outwards; one file of another folder decides nothing."""
+    usual number of the file, or of those that it imports; else the one number of those that import it, or of what these
+    import; else what most files of the project agree on, asked folder by folder outwards; one file of another folder
+    decides nothing."""
     return program.project.seed or _usual(facts, program)
 
 
@@ -52,7 +53,7 @@ def _usual(facts: ModuleFacts, program: Program) -> int:
         if counts:
             return _most_usual(counts, project.seed)
     using = [path for path in project.users([own]) if path in speaking.every] if speaking.every else []
-    told = {n for path in using[:MAX_FILES] if not (it := _spoken(path, program)).is_test for n in it.numbers}
+    told = _told_by(using, program) or _told_by(_imported_by(using, speaking.every, program), program)
     if len(told) == 1:
         return told.pop()
     for folder in own.parents if speaking.every else ():
@@ -67,6 +68,16 @@ def _usual(facts: ModuleFacts, program: Program) -> int:
         if folder == project.root:
             break
     return project.seed
+
+
+def _told_by(files: Sequence[Path], program: Program) -> set[int]:
+    return {n for path in files[:MAX_FILES] if not (it := _spoken(path, program)).is_test for n in it.numbers}
+
+
+def _imported_by(users: Sequence[Path], speaking: Sequence[Path], program: Program) -> list[Path]:
+    """The files that speak of seeds and may be run by programs that do as well: one is that of their seeder."""
+    reachable = [program.project.reachable(path) for path in users[:MAX_FILES]]
+    return [path for path in speaking if any(path in files for files in reachable)]
 
 
 def has_own_seed(paths: Collection[Path], program: Program) -> bool:

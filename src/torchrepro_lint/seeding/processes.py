@@ -39,7 +39,7 @@ _JOIN = "torch.distributed.init_process_group"
 class RankSeed(NamedTuple):
     """What is added to the seed, if anything; `variable` is the environment variable that it is to be read from.
     `is_out_of_reach` says that there are ranks, which the program numbers in a way of its own; `is_alike` that all get
-    one seed, with which they augment their samples alike."""
+    one seed, with which they augment their samples alike, or begin alike what each does by itself."""
 
     added: str = ""
     variable: str = ""
@@ -68,13 +68,16 @@ def rank_seed(
 
 def _shared(rank: RankSeed | None, seeding: Seeding, program: Program) -> RankSeed:
     """One seed for all ranks; their own where they only augment samples, and draw nothing that they must share."""
+    if rank is not None and rank.is_alike:
+        return rank
     if rank is None or not (rank.added or rank.is_out_of_reach) or not _augments(seeding, program):
         return RankSeed()
     return rank if rank.variable and not _agrees(seeding, program) else RankSeed(is_alike=True)
 
 
 def _rank_of_process(seeding: Seeding, process: Scope, program: Program) -> RankSeed | None:
-    """The first parameter of what `mp.spawn` runs. Processes that are started otherwise are numbered by no one."""
+    """The first parameter of what `mp.spawn` runs. Processes that are started otherwise are numbered by no one; where
+    there are several that join no group, each may be there to train something of its own."""
     spawned = any(
         program.callee(call, scope) in NUMBERING
         and (process in (f for _, f in program.given(call, scope)) or _is_handed_on(call, scope))
@@ -82,7 +85,10 @@ def _rank_of_process(seeding: Seeding, process: Scope, program: Program) -> Rank
         for call, scope in calls_like(NUMBERING, facts)
     )
     arguments = process.node.args.args if isinstance(process.node, ast.FunctionDef) else []
-    return RankSeed(arguments[0].arg) if spawned and arguments else RankSeed()
+    if spawned and arguments:
+        return RankSeed(arguments[0].arg)
+    is_alone = not any(seeding.calls("init_process_group"))
+    return RankSeed(is_alike=is_alone and not spawned and is_called_in_a_loop(process, program))
 
 
 def _is_handed_on(call: ast.Call, scope: Scope) -> bool:

@@ -27,6 +27,7 @@ Kind = Literal["python", "stub", "notebook", "configuration"]
 _KINDS: dict[str, Kind] = {".pyi": "stub", ".ipynb": "notebook", **dict.fromkeys(CONFIGURATIONS, "configuration")}
 _NEWLINE = re.compile(r"\r\n|\r|\n")
 _CONTINUING = re.compile(rb"[\x80-\xbf]")
+_UNBROKEN = frozenset("\"'#")
 MAX_SIZE = 10_000_000  # bytes; the largest file that we know of is generated and has a tenth of that
 MAX_CONFIGURATION = 256_000  # a larger YAML or JSON file holds data, and reading it takes seconds
 
@@ -46,6 +47,7 @@ class SourceFile:
         "_line",
         "_line_starts",
         "_longest_line",
+        "_longest_plain",
         "_newline",
         "_suppressions",
         "_wide",
@@ -87,6 +89,7 @@ class SourceFile:
         self.document = text if document is None else document
         self._line_starts: list[int] | None = None
         self._longest_line: int | None = None
+        self._longest_plain: int | None = None
         self._hangs: bool | None = None
         self._newline: str | None = None
         self._suppressions: tuple[Suppression, ...] | None = None
@@ -130,6 +133,14 @@ class SourceFile:
         if self._longest_line is None:
             self._longest_line = max(map(len, text.splitlines()), default=0)
         return self._longest_line
+
+    @property
+    def longest_plain_line(self) -> int:
+        """The same of those without a text or a comment, which a formatter leaves as long as it is."""
+        text = self.text
+        if self._longest_plain is None:
+            self._longest_plain = max((len(t) for t in text.splitlines() if _UNBROKEN.isdisjoint(t)), default=0)
+        return self._longest_plain
 
     @property
     def hangs(self) -> bool:

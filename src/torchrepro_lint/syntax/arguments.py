@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 # How long lines may grow where no formatter says: as they are, in a file that is long enough to tell, within bounds.
 _NARROWEST, _USUAL, _WIDEST = 79, 100, 120
+_FORMATTED = 88  # by black or ruff, where no settings say otherwise
 _TELLING = 60
 _CLOSED = re.compile(r"(?:\s*\))*")  # brackets around an argument are no part of it
 _COMMA = re.compile(r"\s*,(\s*)")
@@ -357,6 +358,8 @@ def _hanging(facts: ModuleFacts, call: ast.Call, new: str, width: int) -> Edit:
 def _width(source: SourceFile) -> int:
     longest = source.longest_line
     is_telling = len(source.line_starts) > _TELLING  # the last of these is empty
+    if is_telling and source.hangs and longest > _FORMATTED >= source.longest_plain_line:
+        return _FORMATTED
     return max(longest if is_telling else _USUAL, _NARROWEST) if longest < _WIDEST else _WIDEST
 
 
