@@ -246,9 +246,11 @@ def _is_complaint(node: ast.expr, scope: Scope) -> bool:
     match scope.facts.statement(node):
         case ast.Raise() | ast.Assert():
             return True
-        case ast.Assign(
-            targets=[ast.Name(id=name)], value=ast.JoinedStr() | ast.BinOp() | ast.Call() | ast.Subscript()
-        ) as statement:
+        case (
+            ast.Assign(
+                targets=[ast.Name(id=name)], value=ast.JoinedStr() | ast.BinOp() | ast.Call() | ast.Subscript()
+            ) as statement
+        ):
             reads = reads_of_binding(name, scope, statement) if name in scope.bindings else ()
             return bool(reads) and all(isinstance(scope.facts.statement(r.node), ast.Raise) for r in reads)
     return False
