@@ -76,8 +76,8 @@ def _shared(rank: RankSeed | None, seeding: Seeding, program: Program) -> RankSe
 
 
 def _rank_of_process(seeding: Seeding, process: Scope, program: Program) -> RankSeed | None:
-    """The first parameter of what `mp.spawn` runs. Processes that are started otherwise are numbered by no one; where
-    there are several that join no group, each may be there to train something of its own."""
+    """The first parameter of what `mp.spawn` runs. Processes that are started otherwise are numbered by no one; several
+    that take their tasks from a queue may be meant to do each of them with other numbers."""
     spawned = any(
         program.callee(call, scope) in NUMBERING
         and (process in (f for _, f in program.given(call, scope)) or _is_handed_on(call, scope))
@@ -87,8 +87,17 @@ def _rank_of_process(seeding: Seeding, process: Scope, program: Program) -> Rank
     arguments = process.node.args.args if isinstance(process.node, ast.FunctionDef) else []
     if spawned and arguments:
         return RankSeed(arguments[0].arg)
-    is_alone = not any(seeding.calls("init_process_group"))
-    return RankSeed(is_alike=is_alone and not spawned and is_called_in_a_loop(process, program))
+    return RankSeed(is_alike=not spawned and _takes_tasks(process) and is_called_in_a_loop(process, program))
+
+
+def _takes_tasks(process: Scope) -> bool:
+    """`task = tasks.get()`, of a queue that the process is given."""
+    for call, scope in process.facts.calls.get("get", ()):
+        match call:
+            case ast.Call(func=ast.Attribute(value=ast.Name() as queue), args=[]):
+                if scope.function is process and is_parameter(queue, scope, process):
+                    return True
+    return False
 
 
 def _is_handed_on(call: ast.Call, scope: Scope) -> bool:
