@@ -358,7 +358,7 @@ def _hanging(facts: ModuleFacts, call: ast.Call, new: str, width: int) -> Edit:
 def _width(source: SourceFile) -> int:
     longest = source.longest_line
     is_telling = len(source.line_starts) > _TELLING  # the last of these is empty
-    if is_telling and source.hangs and longest > _FORMATTED >= source.longest_plain_line:
+    if longest > _FORMATTED and is_telling and source.hangs and source.longest_plain_line <= _FORMATTED:
         return _FORMATTED
     return max(longest if is_telling else _USUAL, _NARROWEST) if longest < _WIDEST else _WIDEST
 
