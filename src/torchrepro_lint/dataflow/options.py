@@ -94,10 +94,7 @@ class Options:
         if written is not None:
             return written
         match expr:
-            case (
-                ast.Attribute(value=holder, attr=name)
-                | ast.Subscript(value=holder, slice=ast.Constant(value=name))
-            ):
+            case ast.Attribute(value=holder, attr=name) | ast.Subscript(value=holder, slice=ast.Constant(value=name)):
                 return self._configured(str(name), scope, of_section=is_section(holder))
             case ast.Call():
                 return self._of_environment(expr, scope)
