@@ -191,6 +191,8 @@ class Tensors(Domain[Traits]):
         if is_plain:
             return self.given(binding, function, passed)
         found = self.given(binding, function, [])
+        if any(traits.gradient for traits, _, _ in passed):
+            return found._replace(gradient=True)
         is_data = bool(passed) and self._without_gradient(passed, len(passed) == len(calls))
         return found._replace(gradient=False) if is_data else found
 
