@@ -12,6 +12,7 @@ from itertools import islice
 from torchrepro_lint.dataflow.abstract_values import Constant, Display, Origin, Parameter, Result, is_configured
 from torchrepro_lint.dataflow.binding import argument_for, positional_parameters
 from torchrepro_lint.dataflow.calls import Call
+from torchrepro_lint.dataflow.conditions import conditions
 from torchrepro_lint.dataflow.enclosing import ancestors, arm_of
 from torchrepro_lint.dataflow.frames import Frame, Reach, constructions, is_constructor, shared_depth
 from torchrepro_lint.dataflow.outcomes import COMPARE, Truth, joined, truth_of
@@ -366,6 +367,15 @@ def outcome(expr: ast.expr, scope: Scope, program: Program) -> Truth:
 @remembered
 def _outcome(expr: ast.expr, scope: Scope, program: Program) -> Truth:
     return Options(program, [scope.facts]).truth(expr, scope, None)
+
+
+def is_never_reached(node: ast.AST, scope: Scope, program: Program) -> bool:
+    """Whether a test around a place keeps the program from it, whatever its user chooses: one of a parameter with a
+    default, say, that no call gives anything else."""
+    return any(
+        outcome(condition.test, scope, program) is (Truth.NEVER if condition.holds else Truth.ALWAYS)
+        for condition in conditions(node, scope)
+    )
 
 
 def certainty_of(expr: ast.expr, scope: Scope, program: Program, wanted: Callable[[object], bool]) -> Certainty | None:
