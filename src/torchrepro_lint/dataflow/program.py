@@ -196,8 +196,11 @@ class Program:
             return tuple(made.target for made in self._instantiated(target, call, scope)) or (target,)
         if isinstance(call.func, ast.Attribute) and self.is_of_builtin(call.func.attr):
             return ()
-        called = dict.fromkeys(c for c in self.values.callees(call, scope) if c is not None)
-        return tuple(called or self._calls_of_object(call, scope))[:MAX_CALLEES]
+        callees = self.values.callees(call, scope)
+        called = dict.fromkeys(c for c in callees if c is not None)
+        if len(called) < len(callees) or not called:  # a function, or an object that is called as one
+            called |= dict.fromkeys(self._calls_of_object(call, scope))
+        return tuple(called)[:MAX_CALLEES]
 
     def instantiated(self, call: ast.Call, scope: Scope) -> list[Instantiation]:
         """What `hydra.utils.instantiate(cfg.model)` calls, by the names in the configuration."""
