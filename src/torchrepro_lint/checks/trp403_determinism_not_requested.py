@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 from torchrepro_lint.checks.draft import Draft, Fix, Place
 from torchrepro_lint.dataflow import Module, NodeSite, Program, remembered
-from torchrepro_lint.dataflow.options import is_never_reached
 from torchrepro_lint.index import ModuleFacts, last_name
 from torchrepro_lint.project.entries import is_tried_out
 from torchrepro_lint.seeding.seedings import seedings
@@ -103,8 +102,11 @@ def _only_tries(seeding: Seeding, program: Program) -> bool:
 def _requests(facts: ModuleFacts, program: Program) -> bool:
     """Whether a file asks for determinism, by a flag or a call, or lets an argument decide that something passes."""
     written = (s for s in facts.attribute_sets.get("deterministic", ()) if not s.scope.is_self(s.target.value))
-    if any(_may_be_on(s.value) and not is_never_reached(s.statement, s.scope, program) for s in written):
-        return True
+    for switch in filter(lambda s: _may_be_on(s.value), written):
+        from torchrepro_lint.dataflow.options import is_never_reached
+
+        if not is_never_reached(switch.statement, switch.scope, program):
+            return True
     if any(name in facts.calls for name in REQUESTS):
         return True
     return facts.source.matches("deterministic") and any(

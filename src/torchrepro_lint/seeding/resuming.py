@@ -16,6 +16,7 @@ from torchrepro_lint import catalogue
 from torchrepro_lint.dataflow import CallSite, NodeSite, Program, calls_like, remembered
 from torchrepro_lint.dataflow.abstract_values import Constant, Display, Origin, Result
 from torchrepro_lint.dataflow.enclosing import loops_around
+from torchrepro_lint.dataflow.references import relatives
 from torchrepro_lint.index import ITEM, ModuleFacts, Scope, last_name
 from torchrepro_lint.index.parents import descendants, walk
 from torchrepro_lint.rng import FAMILIES
@@ -261,7 +262,7 @@ def _state_of(item: ast.expr) -> Iterator[str]:
 
 def _is_of_optimizer(call: ast.Call, scope: Scope, program: Program) -> bool:
     """Whether a call is of an optimizer's, scheduler's or scaler's method, or has its state as argument."""
-    if _is_made_in_optim(call, scope, program) or _is_of_own_attributes(call, scope):
+    if _is_made_in_optim(call, scope, program) or _is_of_own_attributes(call, scope, program):
         return True
     receiver = scope.facts.text(call.func.value) if isinstance(call.func, ast.Attribute) else ""
     says = re.search(_OPTIMIZER, scope.facts.text(call)) or re.search(_SHORT, receiver)
@@ -275,7 +276,7 @@ def _is_made_in_optim(call: ast.Call, scope: Scope, program: Program) -> bool:
     return any(map(is_of_optim, program.makers(call.func.value, scope)))
 
 
-def _is_of_own_attributes(call: ast.Call, scope: Scope) -> bool:
+def _is_of_own_attributes(call: ast.Call, scope: Scope, program: Program) -> bool:
     """`value.state_dict()` of each attribute of an object that has an optimizer: `for key, value in
     self.__dict__.items():`."""
     owner = scope.method_class
@@ -294,7 +295,8 @@ def _is_of_own_attributes(call: ast.Call, scope: Scope) -> bool:
                     )
                 ),
             ) if name == held and scope.is_self(holder):
-                return any(re.search(_OPTIMIZER, attribute) for attribute in owner.attributes)
+                owners = relatives(owner, program)
+                return any(re.search(_OPTIMIZER, attribute) for one in owners for attribute in one.attributes)
     return False
 
 
