@@ -94,8 +94,9 @@ class Tensors(Domain[Traits]):
                 return NOT_A_TENSOR._replace(gradient=None)
             case ast.AugAssign(target=ast.Name() as target, value=value):
                 before = of(target, scope)  # `x += y` changes nothing else than where a gradient comes from
-                is_new = before.gradient is False and of(value, scope).gradient
-                return before._replace(gradient=True) if is_new else before
+                added = of(value, scope).gradient if before.gradient is False else False
+                is_new = added or (added is None and before.tensor is False)  # `loss = 0.0; loss += f(x)`
+                return before._replace(gradient=added) if is_new else before
             case ast.AugAssign():
                 return _NOTHING
         return UNKNOWN_TRAITS
@@ -190,6 +191,8 @@ class Tensors(Domain[Traits]):
         if is_plain:
             return self.given(binding, function, passed)
         found = self.given(binding, function, [])
+        if any(traits.gradient for traits, _, _ in passed):
+            return found._replace(gradient=True)
         is_data = bool(passed) and self._without_gradient(passed, len(passed) == len(calls))
         return found._replace(gradient=False) if is_data else found
 

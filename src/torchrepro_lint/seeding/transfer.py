@@ -168,8 +168,8 @@ class Effects:
         return tuple(families)
 
     def _meet(self, call: ast.Call, scope: Scope, seeder: Seeder | None, level: int) -> None:
-        process = self.process or self.child
-        met = SeedMet(call, scope, seeder, level, tuple(self.chain), self.doubts == 0, self.draws, process)
+        process, way = self.process or self.child, tuple(self.chain)
+        met = SeedMet(call, scope, seeder, level, way, self.doubts == 0, self.draws, process, self.rare > 0)
         self.found.met.append(met)
 
     def finish(self) -> None:

@@ -145,7 +145,7 @@ def _cut_short(seeding: Seeding, program: Program) -> Unseeded | None:
 def _left_to_option(seeding: Seeding) -> Unseeded | None:
     """A program that trains what is built out of sight, and seeds only if an option is given."""
     met = [m for m in seeding.met if m.seeder is not None and "torch" in m.seeder.families]
-    is_left = seeding.complete and "torch" in seeding.conditional and all(m.level < SEEDED for m in met)
+    is_left = seeding.complete and all(m.level < SEEDED or m.rare for m in met) and any(m.level > UNSEEDED for m in met)
     if not is_left or not seeding.trains or "torch" in seeding.drawn:
         return None
     seeders = {m.node: Link(m.node, m.scope) for m in met}
