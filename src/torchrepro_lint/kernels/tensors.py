@@ -218,7 +218,8 @@ class Tensors(Domain[Traits]):
             wanted = joined(self._wanted(passed)).gradient
         found = joined(values)._replace(host=None, gradient=wanted)
         if found.tensor is None and (said is not None or self._is_forward(function)):
-            found = found._replace(tensor=True)
+            is_number = isinstance(binding.value, ast.Constant) and binding.value.value is not None
+            found = found._replace(tensor=not is_number)  # `def forward(self, x, copies=1)`
         if said is not None and said.floating is not None:
             found = found._replace(floating=said.floating)
         if found.gradient is not True and found.whole is None and hints.is_mask(name):

@@ -360,25 +360,50 @@ class _Interpreter:
         if handed is not None:
             return (handed,)
         found = self._callees.of(call, scope, frame) or self._picked(call.func, scope, frame)
-        return self._of_kept(found, call, scope, frame) if found and isinstance(found[0], Scope) else found
+        return self._of_given(found, call, scope, frame) if found and isinstance(found[0], Scope) else found
 
-    def _of_kept(
+    def _of_given(
         self, found: tuple[str | Scope, ...], call: ast.Call, scope: Scope, frame: Frame
     ) -> tuple[str | Scope, ...]:
-        """What a call runs; of an object that `self` was given, what its own class has, not what others were given."""
-        held = call.func
-        if not isinstance(held, ast.Attribute) or not isinstance(held.value, ast.Name):
+        """What a call runs; of an object that the function or `self` was given, what its own class has, not what others
+        were given."""
+        given = self._given(call.func, scope, frame)
+        if given is None:
             return found
-        method = scope.binding_scope(held.value.id)
-        around = next((at for at in outwards(frame) if at.function is method), None)
-        if around is None or around.function.self_name != held.value.id:
-            return found
-        given = kept_arguments(held.attr, around, self.program) or []
-        self.options.reach.note(min((shared_depth(frame, made) for _, made in given), default=Reach.NOWHERE))
-        owners = {o for value, m in given if m.caller for o in self._callees.classes(value, m.caller.function)}
+        owners = {owner for site in given for owner in self._callees.classes(*site)}
         above = {base for owner in owners for base in self.program.names.bases(owner)}
         fitting = [c for c in found if not isinstance(c, Scope) or c.method_class is None or c.method_class in above]
-        return tuple(fitting) if owners else found
+        return tuple(fitting) if owners or isinstance(call.func, ast.Name) else found
+
+    def _given(self, function: ast.expr, scope: Scope, frame: Frame) -> list[Site] | None:
+        """The object that is called, or whose method is, as it was given in the calls in progress, if it was."""
+        match function:
+            case ast.Attribute(value=ast.Name(id=name)):
+                method = scope.binding_scope(name)
+                around = next((at for at in outwards(frame) if at.function is method), None)
+                if around is None or around.function.self_name != name:
+                    return None
+                made = kept_arguments(function.attr, around, self.program)
+                if not made:
+                    return None
+                self.options.reach.note(min(shared_depth(frame, m) for _, m in made))
+                return [Site(value, m.caller.function) for value, m in made if m.caller is not None]
+            case ast.Name():
+                passed = self._passed(function, scope, frame)
+                return [passed] if passed.node is not function else None
+        return None
+
+    def _passed(self, value: ast.expr, scope: Scope, frame: Frame) -> Site:
+        """What a parameter is given in the call in progress, where it is no parameter of the caller; other values are
+        themselves."""
+        at: Frame | None = frame
+        while at is not None and at.call is not None and at.caller is not None and isinstance(value, ast.Name):
+            given = argument_for(at.call, at.function, value.id) if is_parameter(value, scope, at.function) else None
+            if not isinstance(given, ast.expr):
+                break
+            self.options.reach.note(depth_of(at) - 1)
+            value, scope, at = given, at.caller.function, at.caller
+        return Site(value, scope)
 
     def _picked(self, function: ast.expr, scope: Scope, frame: Frame) -> tuple[Scope, ...]:
         """What a look-up by name gives when the program runs as it is configured by default."""
