@@ -373,7 +373,7 @@ class _Interpreter:
         owners = {owner for site in given for owner in self._callees.classes(*site)}
         above = {base for owner in owners for base in self.program.names.bases(owner)}
         fitting = [c for c in found if not isinstance(c, Scope) or c.method_class is None or c.method_class in above]
-        return tuple(fitting) if owners or isinstance(call.func, ast.Name) else found
+        return tuple(fitting) if owners else found
 
     def _given(self, function: ast.expr, scope: Scope, frame: Frame) -> list[Site] | None:
         """The object that is called, or whose method is, as it was given in the calls in progress, if it was."""
