@@ -57,7 +57,9 @@ class Tensors(Domain[Traits]):
         return self.program.evaluate(expr, scope, self)
 
     def join(self, values: Sequence[Traits]) -> Traits:
-        return joined([value for value in values if value is not _NOTHING])
+        """What holds of all, and a gradient where any has one: it flows on that way."""
+        found = joined([value for value in values if value is not _NOTHING])
+        return found._replace(gradient=True) if any(value.gradient for value in values) else found
 
     # -- expressions ------------------------------------------------------------------------------------------
     def constant(self, value: object, node: ast.expr, scope: Scope) -> Traits:
