@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from torchrepro_lint import catalogue
-from torchrepro_lint.dataflow import CallSite, NodeSite, Program, calls_like, remembered
+from torchrepro_lint.dataflow import CallSite, NodeSite, Program, calls_like, remembered, start_of
 from torchrepro_lint.dataflow.abstract_values import Constant, Display, Origin, Result
 from torchrepro_lint.dataflow.enclosing import loops_around
 from torchrepro_lint.dataflow.references import relatives
@@ -406,12 +406,17 @@ def _numbered(facts: ModuleFacts, program: Program) -> tuple[tuple[ast.For, Call
     `torch.load(f"model.{args.begin}")` and `for epoch in range(args.begin + 1, epochs)`."""
     found = []
     for function, reads in _files_read(facts, program).items():
-        named = [(call, _operands(path) | _of_named(path, function)) for call in reads for path in call.args[:1]]
-        for node in walk(function.node):
+        first: dict[str, ast.Call] = {}  # of those with a name in their path
+        for call in reads:
+            for path in call.args[:1]:
+                for name in _operands(path) | _of_named(path, function):
+                    first.setdefault(name, call)
+        for node in walk(function.node) if first else ():
             match node:
                 case ast.For(iter=ast.Call(func=ast.Name(id="range"), args=[start, _, *_])):
-                    above = (call for call, names in named if call.lineno < node.lineno and names & _operands(start))
-                    found += [(node, (call, function)) for call in above][:1]
+                    named = [first[name] for name in _operands(start) if name in first]
+                    above = [call for call in named if call.lineno < node.lineno]
+                    found += [(node, (min(above, key=start_of), function))] if above else []
     return tuple(found)
 
 
