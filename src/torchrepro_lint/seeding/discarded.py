@@ -394,9 +394,10 @@ def _written(draw: Draw) -> list[str]:
 
 
 def _label_of_function(draw: Draw) -> str:
-    """The name of the function that draws, where it says what no data are: `get_port()`."""
-    name = draw.scope.function.own_name.lower()
-    return name if name.rpartition("_")[2] in catalogue.table("generators")["labels"]["never_data"] else ""
+    """The name of the function that draws, where it says what no data are: `get_port()`, `make_run_name()`."""
+    labels, name = catalogue.table("generators")["labels"], draw.scope.function.own_name.lower()
+    is_label = name.rpartition("_")[2] in labels["never_data"] or name.endswith(tuple(labels["of_runs"]))
+    return name if is_label else ""
 
 
 def _spells_a_name(draw: Draw) -> bool:

@@ -17,6 +17,7 @@ from torchrepro_lint.dataflow.exits import ends
 from torchrepro_lint.dataflow.frames import Frame, depth_of, kept_arguments, outwards, shared_depth
 from torchrepro_lint.dataflow.options import Options
 from torchrepro_lint.dataflow.outcomes import Truth
+from torchrepro_lint.dataflow.run_constant import is_in_worker
 from torchrepro_lint.index import ModuleFacts, Scope, last_name
 from torchrepro_lint.loading.loaders import argument, handed_on, loaders
 from torchrepro_lint.project.configured import is_named
@@ -262,6 +263,9 @@ class _Interpreter:
         return self._either_arm(truth, item.body, item.orelse, state, frame, is_case=_is_case(test))
 
     def _truth(self, test: ast.expr, scope: Scope, frame: Frame) -> Truth:
+        in_worker = is_in_worker(test, scope, self.program) if "get_worker_info" in scope.facts.calls else None
+        if in_worker is not None and self.effects.in_workers is not None:
+            return Truth.ALWAYS if in_worker is self.effects.in_workers else Truth.NEVER
         read = self.options.of_files
         truth = self.options.truth(test, scope, frame)
         if truth is Truth.NEVER and self.options.of_files > read:
@@ -540,10 +544,11 @@ class _Interpreter:
             draws = drawn_by_items(made, self.program)
             if not items and not draws:
                 return state
-            drawn = self.effects.drawn_in_workers
-            with self.effects.in_worker(self._has_workers(made, frame)):
-                state = self._run_one_of(items, call, state, scope, frame)
-                state = self._drawn_by_items(draws, call, state, scope)
+            drawn, workers = self.effects.drawn_in_workers, self._has_workers(made, frame)
+            with self.effects.in_worker(workers):
+                after = self._run_one_of(items, call, state, scope, frame)
+                after = self._drawn_by_items(draws, call, after, scope)
+            state = state if workers else after  # what other processes seed is not seeded here
             return self.effects.seed_workers(call, scope, state) if self.effects.drawn_in_workers > drawn else state
         if ".transforms." in made.name:
             listed = [e for a in call.args for e in (a.elts if isinstance(a, ast.List | ast.Tuple) else [a])]

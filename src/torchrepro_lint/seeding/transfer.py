@@ -156,7 +156,7 @@ class Effects:
         for name in seeder.families:
             i = FAMILIES.index(name)
             old = families[i]
-            is_here = self.process is None and self.child is None
+            is_here = self.process is None and self.child is None and not self.in_workers
             if level == SEEDED and old.early is not None and name not in self.found.late and is_here:
                 self.found.late[name] = Late(old.early, seeder, (*self.chain, Link(seeder.node, seeder.scope)))
             if level == MAYBE:
