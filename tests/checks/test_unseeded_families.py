@@ -1,4 +1,4 @@
-"""Which generators TRP101 names of a program that does not train."""
+"""Which generators TRP101 names."""
 
 from __future__ import annotations
 
@@ -43,6 +43,38 @@ if __name__ == "__main__":
 def test_what_is_sampled_besides_is_named(sizes: str, named: str, tmp_path: Path) -> None:
     (tmp_path / "pyproject.toml").write_text("")
     (tmp_path / "prepare.py").write_text(TEXT.replace("SIZES", sizes))
+    assert f"the global {named} and never seeds" in _message(tmp_path)
+
+
+TRAINING = """
+import importlib
+import sys
+
+import numpy as np
+import torch
+
+MODEL
+optimizer = torch.optim.SGD(net.parameters(), 0.1)
+for step in range(9):
+    net(torch.from_numpy(np.random.rand(4, 2))).sum().backward()
+    optimizer.step()
+"""
+
+
+@pytest.mark.parametrize(
+    ("model", "named"),
+    [
+        ("net = importlib.import_module(sys.argv[1]).build()", "torch and numpy generators"),
+        ("net = torch.jit.load(sys.argv[1])", "numpy generator"),
+    ],
+)
+def test_torch_is_named_where_what_is_trained_is_built_out_of_sight(model: str, named: str, tmp_path: Path) -> None:
+    (tmp_path / "pyproject.toml").write_text("")
+    (tmp_path / "train.py").write_text(TRAINING.replace("MODEL", model))
+    assert f"the global {named} and never seeds" in _message(tmp_path)
+
+
+def _message(folder: Path) -> str:
     resolver = SettingsResolver(cards.codes(), isolated=True, overrides={"select": ["TRP101"]})
-    [finding] = check(Request((tmp_path,), resolver)).findings
-    assert f"the global {named} and never seeds" in finding.message
+    [finding] = check(Request((folder,), resolver)).findings
+    return finding.message

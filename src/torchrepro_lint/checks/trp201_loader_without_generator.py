@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 from itertools import chain, repeat
 
-from torchrepro_lint.checks.draft import Draft, Fix
+from torchrepro_lint.checks.draft import Draft, Fix, Place
 from torchrepro_lint.checks.seeded_generator import seeded_generator
 from torchrepro_lint.dataflow import Module, Program, Site
 from torchrepro_lint.dataflow.conditions import is_dead
@@ -28,11 +28,13 @@ def check(module: Module, program: Program) -> Iterator[Draft]:
         literal = isinstance(shuffle.node, ast.Constant)
         text = shuffle.scope.facts.text(shuffle.node)
         is_configured = shuffle.scope.facts.source.kind == "configuration"
+        kind = "configured" if is_configured else "expression"
         yield Draft(
             call.node,
-            {"call": call.written, "shuffle": f"shuffle: {text}" if is_configured else text},
-            message=None if certainty is Certainty.CERTAIN or literal else "expression",
+            {"call": call.written, "shuffle": text},
+            message=None if certainty is Certainty.CERTAIN or literal else kind,
             certainty=certainty,
+            related=(Place(shuffle.scope.facts, shuffle.node, "told to shuffle here"),) if is_configured else (),
             edits=fix.edits,
             unsafe=fix.unsafe,
         )

@@ -99,13 +99,16 @@ def _only_tries(seeding: Seeding, program: Program) -> bool:
 
 
 @remembered
-def _requests(facts: ModuleFacts, _: Program) -> bool:
-    """Whether a file asks for determinism, by a flag or a call, or lets an argument decide. A flag that is spelt
-    `determinstic` TRP407 reports."""
+def _requests(facts: ModuleFacts, program: Program) -> bool:
+    """Whether a file asks for determinism, by a flag or a call, or lets an argument decide that something passes. A
+    flag that is spelt `determinstic` TRP407 reports."""
     names = (name for name in facts.attribute_sets if name.startswith("determin"))
     written = (s for name in names for s in facts.attribute_sets[name] if not s.scope.is_self(s.target.value))
-    if any(_may_be_on(s.value) for s in written):
-        return True
+    for switch in filter(lambda s: _may_be_on(s.value), written):
+        from torchrepro_lint.dataflow.options import is_never_reached
+
+        if not is_never_reached(switch.statement, switch.scope, program):
+            return True
     if any(name in facts.calls for name in REQUESTS):
         return True
     return facts.source.matches("deterministic") and any(

@@ -12,6 +12,7 @@ from itertools import islice
 from torchrepro_lint.dataflow.abstract_values import Constant, Display, Origin, Parameter, Result, is_configured
 from torchrepro_lint.dataflow.binding import argument_for, positional_parameters
 from torchrepro_lint.dataflow.calls import Call
+from torchrepro_lint.dataflow.conditions import conditions
 from torchrepro_lint.dataflow.enclosing import ancestors, arm_of
 from torchrepro_lint.dataflow.frames import Frame, Reach, constructions, is_constructor, shared_depth
 from torchrepro_lint.dataflow.outcomes import COMPARE, Truth, joined, truth_of
@@ -21,7 +22,14 @@ from torchrepro_lint.dataflow.sites import Site
 from torchrepro_lint.dataflow.store import remembered
 from torchrepro_lint.elements import Certainty
 from torchrepro_lint.index import Binding, ModuleFacts, Scope, last_name
-from torchrepro_lint.project.declarations import Declared, Default, constant, declared_in, declared_options
+from torchrepro_lint.project.declarations import (
+    Declared,
+    Default,
+    constant,
+    declared_in,
+    declared_options,
+    is_section,
+)
 from torchrepro_lint.project.unknown import UNKNOWN, Opaque
 
 _ENVIRONMENT = frozenset({"os.environ.get", "os.getenv"})
@@ -87,8 +95,8 @@ class Options:
         if written is not None:
             return written
         match expr:
-            case ast.Attribute(attr=name) | ast.Subscript(slice=ast.Constant(value=name)):
-                return self._configured(str(name), scope)
+            case ast.Attribute(value=holder, attr=name) | ast.Subscript(value=holder, slice=ast.Constant(value=name)):
+                return self._configured(str(name), scope, of_section=is_section(holder))
             case ast.Call():
                 return self._of_environment(expr, scope)
             case ast.Name():
@@ -133,7 +141,10 @@ class Options:
     def _of_arms(self, choice: ast.IfExp, scope: Scope, frame: Frame | None, depth: int) -> list[Default] | None:
         truth = self.truth(choice.test, scope, frame, depth + 1)
         arms = {Truth.UNKNOWN: [choice.body, choice.orelse]}.get(truth, [choice.body if truth.usual else choice.orelse])
-        found = [self._held(arm, scope, frame, depth + 1) for arm in arms]
+        if truth is not Truth.UNKNOWN and _falls_back_on_namesake(choice, arms[0]):
+            found = [self._written(arms[0], scope)]
+        else:
+            found = [self._held(arm, scope, frame, depth + 1) for arm in arms]
         return _joined(found, settable=truth.certain is None and truth is not Truth.UNKNOWN)
 
     # -- objects --------------------------------------------------------------------------------------------------
@@ -286,12 +297,13 @@ class Options:
             is_parameter = bool(calls) and all(_passes_options(*call) for call in calls or ())
         return [option] if is_parameter else None
 
-    def _configured(self, name: str, scope: Scope) -> list[Default] | None:
-        """`args.name` or `cfg["name"]`: an option of that name in this file, then in any file; then a setting."""
+    def _configured(self, name: str, scope: Scope, *, of_section: bool = False) -> list[Default] | None:
+        """`args.name` or `cfg["name"]`: an option of that name in this file, then in any file; then a setting. What is
+        read of a section of a configuration is no option, since those stand side by side."""
         own = _declared(scope.facts, self._program)
         self._take_in_new_files()
         first = own if name in own.options else self._with_option.get(name)
-        if first is not None:
+        if first is not None and not of_section:
             return [first.options[name]] if name not in first.chosen or self._first else None
         first = own if name in own.settings else self._with_setting.get(name)
         return first.settings[name] if first is not None else None
@@ -359,6 +371,15 @@ def _outcome(expr: ast.expr, scope: Scope, program: Program) -> Truth:
     return Options(program, [scope.facts]).truth(expr, scope, None)
 
 
+def is_never_reached(node: ast.AST, scope: Scope, program: Program) -> bool:
+    """Whether a test around a place keeps the program from it, whatever its user chooses: one of a parameter with a
+    default, say, that no call gives anything else."""
+    return any(
+        outcome(condition.test, scope, program) is (Truth.NEVER if condition.holds else Truth.ALWAYS)
+        for condition in conditions(node, scope)
+    )
+
+
 def certainty_of(expr: ast.expr, scope: Scope, program: Program, wanted: Callable[[object], bool]) -> Certainty | None:
     """Whether all values of an expression are `wanted`: certain, likely where its user can choose others, or None."""
     values = Options(program, [scope.facts]).values(expr, scope, None)
@@ -389,6 +410,21 @@ def _given_to_field(name: str, constructed: Frame) -> ast.expr | object | None:
               if isinstance(s, ast.AnnAssign) and isinstance(s.target, ast.Name)]  # fmt: skip
     by_place = dict(zip(fields, call.args, strict=False))
     return next((k.value for k in call.keywords if k.arg == name), by_place.get(name))
+
+
+def _falls_back_on_namesake(choice: ast.IfExp, arm: ast.expr) -> bool:
+    """Whether an arm is what else has the name of the option that is tested: `args.seed if args.seed is not None else
+    config["seed"]`."""
+    tested = choice.orelse if arm is choice.body else choice.body
+    name = _key(arm)
+    return bool(name) and _key(tested) == name and ast.unparse(arm) not in ast.unparse(choice.test)
+
+
+def _key(expr: ast.expr) -> str:
+    match expr:
+        case ast.Attribute(attr=name) | ast.Subscript(slice=ast.Constant(value=str(name))):
+            return name
+    return ""
 
 
 def _is_field(expr: ast.expr, scope: Scope) -> bool:

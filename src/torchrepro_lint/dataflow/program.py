@@ -196,8 +196,11 @@ class Program:
             return tuple(made.target for made in self._instantiated(target, call, scope)) or (target,)
         if isinstance(call.func, ast.Attribute) and self.is_of_builtin(call.func.attr):
             return ()
-        called = dict.fromkeys(c for c in self.values.callees(call, scope) if c is not None)
-        return tuple(called or self._calls_of_object(call, scope))[:MAX_CALLEES]
+        callees = self.values.callees(call, scope)
+        called = dict.fromkeys(c for c in callees if c is not None)
+        if len(called) < len(callees) or not called:  # a function, or an object that is called as one
+            called |= dict.fromkeys(self._calls_of_object(call, scope))
+        return tuple(called)[:MAX_CALLEES]
 
     def instantiated(self, call: ast.Call, scope: Scope) -> list[Instantiation]:
         """What `hydra.utils.instantiate(cfg.model)` calls, by the names in the configuration."""
@@ -225,8 +228,9 @@ class Program:
         functions: tuple[tuple[str | None, Scope], ...] = self.store.table("given").get((call, scope), find)
         return functions
 
-    def definition(self, value: ast.expr, scope: Scope) -> Scope | None:
-        """The function or class that an expression is, or wraps: `partial(f, 0.1)` is `f` here."""
+    def definition(self, value: ast.expr, scope: Scope, within: Sequence[ast.Call] = ()) -> Scope | None:
+        """The function or class that an expression is, or wraps: `partial(f, 0.1)` is `f` here. `within` are the calls
+        that wrap it: what is wrapped again and again would never end."""
         found: object = None
         match value:
             case ast.Lambda():
@@ -236,31 +240,33 @@ class Program:
                 if found is None:
                     found = next((o.target for o in self.origins(value, scope) if isinstance(o, Reference)), None)
                 elif isinstance(found, Variable):
-                    found = self.wrapped(value, scope)
+                    found = self.wrapped(value, scope, within)
             case ast.Call():
-                found = self._wrapped(value, scope)
+                found = self._wrapped(value, scope, within)
         return found if isinstance(found, Scope) and found.kind in ("function", "lambda", "class") else None
 
-    def wrapped(self, name: ast.expr, scope: Scope) -> Scope | None:
+    def wrapped(self, name: ast.expr, scope: Scope, within: Sequence[ast.Call] = ()) -> Scope | None:
         """The function or class that is wrapped in what a name is bound to: `f` after `name = partial(f, 1)`."""
         found = self.names.resolve(name, scope)
         if not isinstance(found, Variable) or not self._may_be_wrapped(found):
             return None
-        return next((f for o in self.results(name, scope) if (f := self._wrapped(o.node, o.scope)) is not None), None)
+        found_in = (self._wrapped(o.node, o.scope, within) for o in self.results(name, scope))
+        return next((function for function in found_in if function is not None), None)
 
     def _may_be_wrapped(self, variable: Variable) -> bool:
         key = variable.name, variable.scope
         may_be = self.store.table("may be wrapped").get(key, lambda: any(_may_wrap(b.value) for b in variable.bindings))
         return bool(may_be)
 
-    def _wrapped(self, call: ast.Call, scope: Scope) -> Scope | None:
+    def _wrapped(self, call: ast.Call, scope: Scope, within: Sequence[ast.Call]) -> Scope | None:
         """The function of `partial(f, 0.1)` and the like."""
         is_wrapper = (
             _may_wrap(call)
             and bool(call.args)
+            and call not in within
             and self.qualified(call.func, scope) in catalogue.names("callables", "wraps")
         )
-        return self.definition(call.args[0], scope) if is_wrapper else None
+        return self.definition(call.args[0], scope, (*within, call)) if is_wrapper else None
 
     def _calls_of_object(self, call: ast.Call, scope: Scope) -> Iterator[Scope]:
         for owner in self.classes_of(call.func, scope):

@@ -94,3 +94,16 @@ def _is_held(holder: ast.expr, scope: Scope) -> bool:
     while isinstance(holder, ast.Attribute | ast.Subscript):
         holder = holder.value
     return isinstance(holder, ast.Name) and all(b.kind != "loop" for b in scope.bindings_of(holder))
+
+
+def is_in_worker(test: ast.expr, scope: Scope, program: Program) -> bool | None:
+    """Whether a test is true in the workers of a loader, and false elsewhere, or the other way; None for any other:
+    `get_worker_info() is not None`, `if info:`."""
+    match test:
+        case ast.Compare(left=info, ops=[ast.Is() | ast.IsNot() as op], comparators=[ast.Constant(value=None)]):
+            answer = isinstance(op, ast.IsNot)
+        case ast.UnaryOp(op=ast.Not(), operand=info):
+            answer = False
+        case info:
+            answer = True
+    return answer if set(program.makers(info, scope)) == {_WORKER} else None

@@ -123,7 +123,8 @@ def _is_without_gradient(node: ast.AST, scope: Scope, program: Program) -> bool:
                     return True
             case ast.Assign(targets=[ast.Name(id=name)]) if (owner := scope.binding_scope(name)) is not None:
                 reads = [scope.facts.parents[read.node] for read in reads_of_binding(name, owner, block)]
-                return bool(reads) and all(isinstance(r, ast.Attribute) and r.attr in without for r in reads)
+                if reads and all(isinstance(r, ast.Attribute) and r.attr in without for r in reads):
+                    return True
     return False
 
 

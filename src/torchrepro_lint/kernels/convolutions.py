@@ -64,7 +64,9 @@ def imported_kernels(
     if any(runs(site) for facts in visited for site in _layers(facts, program)):
         return iter(())
     paths = {path for facts in visited[:1] for path in program.project.reachable(facts.source.path)}
-    fronts = {path.parent / "__init__.py" for path in paths}
+    root = program.project.root
+    folders = {folder for path in paths for folder in path.parents if folder.is_relative_to(root)}  # each is run first
+    fronts = {folder / "__init__.py" for folder in folders}
     packages = [front for front in sorted(fronts) if program.project.disk(exists, str(front))]
     paths = {path for start in packages for path in program.project.reachable(start)}.union(paths)
     return kernels(program.loaded(sorted(paths)[:MAX_FILES]), program)

@@ -10,9 +10,11 @@ import ast
 from torchrepro_lint.dataflow import CallSite, Program, remembered
 from torchrepro_lint.dataflow.abstract_values import Result
 from torchrepro_lint.index import Scope
+from torchrepro_lint.kernels.signatures import listed
 from torchrepro_lint.project.names import Target
 
 SEQUENCE = "torch.nn.Sequential"
+HOLDERS = frozenset({SEQUENCE, "torch.nn.ModuleList", "torch.nn.ModuleDict"})
 _MODULE_BASES = ("torch.nn.", "pytorch_lightning.LightningModule", "pytorch_lightning.core.")
 _MODULE_NAMES = ("Module", "PreTrainedModel", "ModelMixin")
 # Methods that frameworks and modules call: to search the project for their callers costs much and finds little.
@@ -95,13 +97,41 @@ class Layers:
 @remembered
 def has_parameters(owner: Scope, program: Program) -> bool:
     """Whether a project class has parameters, or modules that may have some."""
+    seen: set[Scope] = set()
+    pending = [owner]
+    while pending:
+        part = pending.pop()
+        if part not in seen:
+            seen.add(part)
+            parts = _parts(part, program)
+            if parts is None:
+                return True
+            pending += parts
+    return False
+
+
+@remembered
+def _parts(owner: Scope, program: Program) -> tuple[Scope, ...] | None:
+    """The classes of the project of which a class holds objects; None where it may have parameters of its own."""
     bases = program.names.bases(owner)
     if any(isinstance(b, str) and b not in ("torch.nn.Module", "builtins.object") for b in bases):
-        return True
+        return None
     attributes = [item for b in bases if isinstance(b, Scope) for items in b.attributes.values() for item in items]
     calls = [(b.value, scope) for b, scope in attributes if isinstance(b.value, ast.Call)]
-    names = (program.resolve(call.func, scope) for call, scope in calls)
-    return any(isinstance(n, Scope) or (isinstance(n, str) and n.startswith("torch.nn.")) for n in names)
+    held = {scope.function for call, scope in calls if program.resolve(call.func, scope) in HOLDERS}
+    calls += [(call, scope) for function in held for call, scope in function.runs if isinstance(call, ast.Call)]
+    names = [program.resolve(call.func, scope) for call, scope in calls]
+    made = [name for name in names if isinstance(name, Scope)]
+    if any(m.kind != "class" for m in made) or any(isinstance(n, str) and _may_learn(n) for n in names):
+        return None
+    return tuple(made)
+
+
+def _may_learn(name: str) -> bool:
+    """Whether a layer of PyTorch may have parameters: all but those that are known to have none."""
+    if not name.startswith("torch.nn.") or name in HOLDERS or name in listed("modules", "without_parameters"):
+        return False
+    return not name.endswith("Loss") or name == "torch.nn.AdaptiveLogSoftmaxWithLoss"
 
 
 @remembered

@@ -14,7 +14,7 @@ from torchrepro_lint.dataflow.edges import Edges
 from torchrepro_lint.dataflow.follow import Follow, Policy
 from torchrepro_lint.dataflow.use import STOP, Argument, Sink, Steps, Use
 from torchrepro_lint.index import Scope
-from torchrepro_lint.kernels.layers import SEQUENCE, Layers, has_parameters
+from torchrepro_lint.kernels.layers import HOLDERS, SEQUENCE, Layers, has_parameters
 from torchrepro_lint.project import roles
 
 _WRAPPERS = frozenset({"torch.nn.DataParallel", "torch.nn.parallel.DistributedDataParallel", "torch.compile"})
@@ -71,7 +71,11 @@ def _judge(use: Use[None], _: Edges) -> Steps | None:
 
 
 def _wrapped(use: Use[None], argument: Argument, callee: str | Scope | None, _: Edges) -> Steps | None:
-    return (use.at(argument.call),) if callee in _WRAPPERS else None
+    if callee in _WRAPPERS:
+        return (use.at(argument.call),)
+    if callee in HOLDERS and use.path and argument.position == 0:  # `nn.ModuleList([STFT(n) for n in sizes])`
+        return (use.at(argument.call),)
+    return STOP if callee == "builtins.len" and use.path else None
 
 
 def _in_front(use: Use[None], argument: Argument, callee: str | Scope | None, edges: Edges) -> Steps | None:

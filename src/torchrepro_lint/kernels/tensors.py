@@ -57,7 +57,9 @@ class Tensors(Domain[Traits]):
         return self.program.evaluate(expr, scope, self)
 
     def join(self, values: Sequence[Traits]) -> Traits:
-        return joined([value for value in values if value is not _NOTHING])
+        """What holds of all, and a gradient where any has one: it flows on that way."""
+        found = joined([value for value in values if value is not _NOTHING])
+        return found._replace(gradient=True) if any(value.gradient for value in values) else found
 
     # -- expressions ------------------------------------------------------------------------------------------
     def constant(self, value: object, node: ast.expr, scope: Scope) -> Traits:
@@ -94,8 +96,9 @@ class Tensors(Domain[Traits]):
                 return NOT_A_TENSOR._replace(gradient=None)
             case ast.AugAssign(target=ast.Name() as target, value=value):
                 before = of(target, scope)  # `x += y` changes nothing else than where a gradient comes from
-                is_new = before.gradient is False and of(value, scope).gradient
-                return before._replace(gradient=True) if is_new else before
+                added = of(value, scope).gradient if before.gradient is False else False
+                is_new = added or (added is None and before.tensor is False)  # `loss = 0.0; loss += f(x)`
+                return before._replace(gradient=added) if is_new else before
             case ast.AugAssign():
                 return _NOTHING
         return UNKNOWN_TRAITS
@@ -190,6 +193,8 @@ class Tensors(Domain[Traits]):
         if is_plain:
             return self.given(binding, function, passed)
         found = self.given(binding, function, [])
+        if any(traits.gradient for traits, _, _ in passed):
+            return found._replace(gradient=True)
         is_data = bool(passed) and self._without_gradient(passed, len(passed) == len(calls))
         return found._replace(gradient=False) if is_data else found
 
@@ -215,7 +220,8 @@ class Tensors(Domain[Traits]):
             wanted = joined(self._wanted(passed)).gradient
         found = joined(values)._replace(host=None, gradient=wanted)
         if found.tensor is None and (said is not None or self._is_forward(function)):
-            found = found._replace(tensor=True)
+            is_number = isinstance(binding.value, ast.Constant) and binding.value.value is not None
+            found = found._replace(tensor=not is_number)  # `def forward(self, x, copies=1)`
         if said is not None and said.floating is not None:
             found = found._replace(floating=said.floating)
         if found.gradient is not True and found.whole is None and hints.is_mask(name):

@@ -8,6 +8,7 @@ one worker.
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 from itertools import islice
 from typing import NamedTuple
@@ -22,6 +23,8 @@ from torchrepro_lint.index.parents import walk
 from torchrepro_lint.loading.decisions import Decision
 from torchrepro_lint.loading.order import decided_by, decided_in
 from torchrepro_lint.rng.updates import updates_model
+
+_WHOLE = re.compile(r"u?int|long$|short$|byte$|bool")  # types in which a sum does not depend on the order
 
 MAX_RETURNS = 3  # functions that return the result of one another
 
@@ -218,6 +221,7 @@ def _is_float(origin: Origin) -> bool:
     match origin:
         case Constant(value=float()):
             return True
-        case Result(callee=str() as name):
-            return name.startswith(("torch.zeros", "numpy.zeros", "torch.tensor"))
+        case Result(callee=str() as name, node=call):
+            is_whole = _WHOLE.match(last_name(keyword_value(call, "dtype"))) is not None
+            return name.startswith(("torch.zeros", "numpy.zeros", "torch.tensor")) and not is_whole
     return False

@@ -70,9 +70,10 @@ def _repeated(
 
 @remembered
 def _own_loop(node: ast.AST, scope: Scope, program: Program) -> EpochLoop | None:
-    """The innermost epoch loop around `node` in its own function."""
-    loops = (_as_epochs(loop, scope.facts.scope_of(loop), program) for loop in loops_around(scope.facts, node))
-    return next((loop for loop in loops if loop is not None), None)
+    """The epoch loop around `node` in its own function: the innermost, of those that say so if any does."""
+    around = (_as_epochs(loop, scope.facts.scope_of(loop), program) for loop in loops_around(scope.facts, node))
+    loops = [loop for loop in around if loop is not None]
+    return next((loop for loop in loops if loop.sure), loops[0] if loops else None)
 
 
 @remembered

@@ -73,11 +73,15 @@ def uses_of(node: ast.expr, scope: Scope, program: Program) -> SamplerUses:
     return SamplerUses(iterated, attributes, holders, frozenset(search.files), search.edges.entered, search.escaped)
 
 
-def _judge(use: Use[Chain], _: Edges) -> Steps | None:
+def _judge(use: Use[Chain], edges: Edges) -> Steps | None:
     parent, chain = use.parent, use.state
     match parent:
         case ast.Attribute(attr=name) if chain and name == chain[0]:
             return (use.become(chain[1:]).at(parent),)
+        case ast.Attribute(attr="epoch", ctx=ast.Store()) if chain and not edges.program.project.text.defines_function(
+            "epoch"
+        ):
+            return STOP  # `loader.epoch = epoch` tells its sampler nothing
         case ast.Attribute():
             return (Sink(Attribute(parent, use.scope)),)
         case ast.For(iter=items) | ast.AsyncFor(iter=items) | ast.comprehension(iter=items) if items is use.node:

@@ -82,6 +82,15 @@ def _find_options(facts: ModuleFacts) -> _Options:
     return found
 
 
+def is_section(holder: ast.expr) -> bool:
+    """Whether what something is read of is a part of a configuration, `config.sampling`, `cfg["data"]`, and by its name
+    no collection of options as `self.args` is."""
+    match holder:
+        case ast.Attribute(attr=str(name)) | ast.Subscript(slice=ast.Constant(value=str(name))):
+            return _OF_OPTIONS.search(name) is None
+    return False
+
+
 def takes_integers(name: str, facts: ModuleFacts) -> list[ast.Call]:
     """The declarations of an option that say `type=int`."""
     return [

@@ -11,9 +11,10 @@ from pathlib import Path
 from typing import TypeAlias
 
 from torchrepro_lint import catalogue
-from torchrepro_lint.dataflow import Call, Program, remembered
-from torchrepro_lint.dataflow.abstract_values import Origin, Result, Unknown
+from torchrepro_lint.dataflow import Call, Program, Site, remembered
+from torchrepro_lint.dataflow.abstract_values import Display, Origin, Result, Unknown
 from torchrepro_lint.dataflow.binding import is_super, keyword_value
+from torchrepro_lint.dataflow.filling import filling
 from torchrepro_lint.dataflow.frames import HANDS_ON, Frame
 from torchrepro_lint.index import Scope, last_name
 from torchrepro_lint.loading.worker_draws import worker_draws
@@ -31,6 +32,7 @@ _SPAWNERS = NUMBERING | {"torch.distributed.launcher.elastic_launch",
 _ELSEWHERE = frozenset({"worker_init_fn", "collate_fn"})  # run in the loader's workers
 ItemDraw: TypeAlias = "tuple[str, ast.Call, Scope]"
 """The external function that draws an item, where it is called."""
+_SEQUENCE = "torch.nn.Sequential"
 _REMOTE = "torch.distributed.rpc."  # makes an object of a class that it is given; others mostly keep the class
 MAX_UNPICKLED = 6  # between the model and the call that loads it
 MAX_METHODS = 3
@@ -52,7 +54,7 @@ class Callees:
                 return (method,)
         found = self._program.runs(call, scope) or methods_of_unpickled(call, scope, self._program)
         found = found or self._method_of_instantiated(function, scope) or chosen(function, scope, self._program)
-        return found or seeder_of_unknown(call, scope, self._program)
+        return found or self._layers(function, scope) or seeder_of_unknown(call, scope, self._program)
 
     def _method_of_instantiated(self, function: ast.expr, scope: Scope) -> tuple[Scope, ...]:
         """The method of an object that Hydra makes: `instantiate(cfg.engine).run()`."""
@@ -62,6 +64,23 @@ class Callees:
         targets = [i.target for o in made for i in self._program.instantiated(o.node, o.scope) if i.is_outermost]
         owners = [t for t in targets if isinstance(t, Scope) and t.kind == "class"]
         return tuple(m for o in owners if (m := self._program.names.method(o, function.attr)) is not None)
+
+    def _layers(self, function: ast.expr, scope: Scope) -> tuple[Scope, ...]:
+        """What runs where a sequence of layers is called: the `forward` of those that the project defines."""
+        made = [m for m in self._program.results(function, scope) if m.callee == _SEQUENCE]
+        given = [site for m in made for value in m.node.args for site in self._listed(value, m.scope)]
+        return tuple(method for value, where in given for method, _ in self.methods([value], ("forward",), where))
+
+    def _listed(self, value: ast.expr, scope: Scope) -> Iterator[Site]:
+        """An argument, or those of `*layers`: what a list is made with, and what is put into it."""
+        if not isinstance(value, ast.Starred):
+            yield Site(value, scope)
+            return
+        for origin in self._program.origins(value.value, scope):
+            match origin:
+                case Display(node=ast.List(elts=items) as made, scope=where):
+                    yield from (Site(item, where) for item in items)
+                    yield from (Site(put.node, put.scope) for put in filling(made, where, self._program).puts)
 
     def owners(self, method: Scope, call: ast.Call, scope: Scope, frame: Frame) -> list[Scope | None]:
         """The classes of the objects that a method may be called on; [None] for one that is not known."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Collection, Iterable, Sequence, Set
+from collections.abc import Collection, Sequence, Set
 from typing import TypeGuard
 
 from torchrepro_lint import catalogue
@@ -219,12 +219,24 @@ def _has_size_read(part: ast.expr, facts: ModuleFacts) -> bool:
 
 
 # -- weights over which others are loaded -----------------------------------------------------------------------------
-def _are_loaded_over(chain: Iterable[Link], program: Program) -> bool:
-    """Whether a function on the way to the weights' draw loads others over them and does not train."""
+def _are_loaded_over(chain: Sequence[Link], program: Program) -> bool:
+    """Whether a function on the way to the weights' draw loads others over them and does not train, or a method that
+    makes the model of what it reads does."""
+    if any(_is_made_of_file(step.node) for step in chain):
+        return True
     return any(
         _loads_over(step, program) and not any(_calls(name, step.scope.function) for name in ("backward", "step"))
         for step in chain
         if step.scope.function.kind in ("function", "module")
+    )
+
+
+def _is_made_of_file(call: ast.AST) -> bool:
+    """`Net.load_from_checkpoint(path)`, with all its weights."""
+    return (
+        isinstance(call, ast.Call)
+        and last_name(call.func) == "load_from_checkpoint"
+        and not _is_partial(call, frozenset())
     )
 
 
@@ -382,9 +394,10 @@ def _written(draw: Draw) -> list[str]:
 
 
 def _label_of_function(draw: Draw) -> str:
-    """The name of the function that draws, where it says what no data are: `get_port()`."""
-    name = draw.scope.function.own_name.lower()
-    return name if name.rpartition("_")[2] in catalogue.table("generators")["labels"]["never_data"] else ""
+    """The name of the function that draws, where it says what no data are: `get_port()`, `make_run_name()`."""
+    labels, name = catalogue.table("generators")["labels"], draw.scope.function.own_name.lower()
+    is_label = name.rpartition("_")[2] in labels["never_data"] or name.endswith(tuple(labels["of_runs"]))
+    return name if is_label else ""
 
 
 def _spells_a_name(draw: Draw) -> bool:

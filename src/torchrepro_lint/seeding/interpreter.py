@@ -14,9 +14,10 @@ from torchrepro_lint.dataflow.binding import argument_for
 from torchrepro_lint.dataflow.conditions import conditions
 from torchrepro_lint.dataflow.dynamic_lookup import picked
 from torchrepro_lint.dataflow.exits import ends
-from torchrepro_lint.dataflow.frames import Frame, Reach, depth_of, kept_arguments, outwards, shared_depth
+from torchrepro_lint.dataflow.frames import Frame, depth_of, kept_arguments, outwards, shared_depth
 from torchrepro_lint.dataflow.options import Options
 from torchrepro_lint.dataflow.outcomes import Truth
+from torchrepro_lint.dataflow.run_constant import is_in_worker
 from torchrepro_lint.index import ModuleFacts, Scope, last_name
 from torchrepro_lint.loading.loaders import argument, handed_on, loaders
 from torchrepro_lint.project.configured import is_named
@@ -262,6 +263,9 @@ class _Interpreter:
         return self._either_arm(truth, item.body, item.orelse, state, frame, is_case=_is_case(test))
 
     def _truth(self, test: ast.expr, scope: Scope, frame: Frame) -> Truth:
+        in_worker = is_in_worker(test, scope, self.program) if "get_worker_info" in scope.facts.calls else None
+        if in_worker is not None and self.effects.in_workers is not None:
+            return Truth.ALWAYS if in_worker is self.effects.in_workers else Truth.NEVER
         read = self.options.of_files
         truth = self.options.truth(test, scope, frame)
         if truth is Truth.NEVER and self.options.of_files > read:
@@ -360,25 +364,50 @@ class _Interpreter:
         if handed is not None:
             return (handed,)
         found = self._callees.of(call, scope, frame) or self._picked(call.func, scope, frame)
-        return self._of_kept(found, call, scope, frame) if found and isinstance(found[0], Scope) else found
+        return self._of_given(found, call, scope, frame) if found and isinstance(found[0], Scope) else found
 
-    def _of_kept(
+    def _of_given(
         self, found: tuple[str | Scope, ...], call: ast.Call, scope: Scope, frame: Frame
     ) -> tuple[str | Scope, ...]:
-        """What a call runs; of an object that `self` was given, what its own class has, not what others were given."""
-        held = call.func
-        if not isinstance(held, ast.Attribute) or not isinstance(held.value, ast.Name):
+        """What a call runs; of an object that the function or `self` was given, what its own class has, not what others
+        were given."""
+        given = self._given(call.func, scope, frame)
+        if given is None:
             return found
-        method = scope.binding_scope(held.value.id)
-        around = next((at for at in outwards(frame) if at.function is method), None)
-        if around is None or around.function.self_name != held.value.id:
-            return found
-        given = kept_arguments(held.attr, around, self.program) or []
-        self.options.reach.note(min((shared_depth(frame, made) for _, made in given), default=Reach.NOWHERE))
-        owners = {o for value, m in given if m.caller for o in self._callees.classes(value, m.caller.function)}
+        owners = {owner for site in given for owner in self._callees.classes(*site)}
         above = {base for owner in owners for base in self.program.names.bases(owner)}
         fitting = [c for c in found if not isinstance(c, Scope) or c.method_class is None or c.method_class in above]
         return tuple(fitting) if owners else found
+
+    def _given(self, function: ast.expr, scope: Scope, frame: Frame) -> list[Site] | None:
+        """The object that is called, or whose method is, as it was given in the calls in progress, if it was."""
+        match function:
+            case ast.Attribute(value=ast.Name(id=name)):
+                method = scope.binding_scope(name)
+                around = next((at for at in outwards(frame) if at.function is method), None)
+                if around is None or around.function.self_name != name:
+                    return None
+                made = kept_arguments(function.attr, around, self.program)
+                if not made:
+                    return None
+                self.options.reach.note(min(shared_depth(frame, m) for _, m in made))
+                return [Site(value, m.caller.function) for value, m in made if m.caller is not None]
+            case ast.Name():
+                passed = self._passed(function, scope, frame)
+                return [passed] if passed.node is not function else None
+        return None
+
+    def _passed(self, value: ast.expr, scope: Scope, frame: Frame) -> Site:
+        """What a parameter is given in the call in progress, where it is no parameter of the caller; other values are
+        themselves."""
+        at: Frame | None = frame
+        while at is not None and at.call is not None and at.caller is not None and isinstance(value, ast.Name):
+            given = argument_for(at.call, at.function, value.id) if is_parameter(value, scope, at.function) else None
+            if not isinstance(given, ast.expr):
+                break
+            self.options.reach.note(depth_of(at) - 1)
+            value, scope, at = given, at.caller.function, at.caller
+        return Site(value, scope)
 
     def _picked(self, function: ast.expr, scope: Scope, frame: Frame) -> tuple[Scope, ...]:
         """What a look-up by name gives when the program runs as it is configured by default."""
@@ -515,10 +544,11 @@ class _Interpreter:
             draws = drawn_by_items(made, self.program)
             if not items and not draws:
                 return state
-            drawn = self.effects.drawn_in_workers
-            with self.effects.in_worker(self._has_workers(made, frame)):
-                state = self._run_one_of(items, call, state, scope, frame)
-                state = self._drawn_by_items(draws, call, state, scope)
+            drawn, workers = self.effects.drawn_in_workers, self._has_workers(made, frame)
+            with self.effects.in_worker(workers):
+                after = self._run_one_of(items, call, state, scope, frame)
+                after = self._drawn_by_items(draws, call, after, scope)
+            state = state if workers else after  # what other processes seed is not seeded here
             return self.effects.seed_workers(call, scope, state) if self.effects.drawn_in_workers > drawn else state
         if ".transforms." in made.name:
             listed = [e for a in call.args for e in (a.elts if isinstance(a, ast.List | ast.Tuple) else [a])]

@@ -13,9 +13,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from torchrepro_lint import catalogue
-from torchrepro_lint.dataflow import CallSite, NodeSite, Program, calls_like, remembered
+from torchrepro_lint.dataflow import CallSite, NodeSite, Program, calls_like, remembered, start_of
 from torchrepro_lint.dataflow.abstract_values import Constant, Display, Origin, Result
 from torchrepro_lint.dataflow.enclosing import loops_around
+from torchrepro_lint.dataflow.references import relatives
 from torchrepro_lint.index import ITEM, ModuleFacts, Scope, last_name
 from torchrepro_lint.index.parents import descendants, walk
 from torchrepro_lint.rng import FAMILIES
@@ -205,7 +206,35 @@ def _has_progress(expr: ast.expr, scope: Scope, program: Program, depth: int = 0
         told = next((name for name in names if re.search(_PROGRESS, name)), "")
         if program.by_name(bool(told), "that what is saved is a training's state", scope, told):
             return True
-    return isinstance(expr, ast.Call) and _is_of_optimizer(expr, scope, program)
+    if isinstance(expr, ast.Call) and _is_of_optimizer(expr, scope, program):
+        return True
+    return depth < 2 and any(
+        _is_filled(value, maker, program, depth + 1) for value, maker in _returned(expr, scope, program)
+    )
+
+
+def _returned(expr: ast.expr, scope: Scope, program: Program) -> Iterator[tuple[ast.Name, Scope]]:
+    """The names that a function of the project returns, where a value is what a call of it gives: `self.state()`."""
+    bindings = scope.bindings_of(expr) if isinstance(expr, ast.Name) else ()
+    call = bindings[0].value if len(bindings) == 1 and bindings[0].kind == "assign" else expr
+    for callee in program.values.callees(call, scope) if isinstance(call, ast.Call) else ():
+        if isinstance(callee, Scope) and callee.kind == "function":
+            yield from ((value, callee) for value in callee.returns if isinstance(value, ast.Name))
+
+
+def _is_filled(held: ast.Name, scope: Scope, program: Program, depth: int) -> bool:
+    """Whether a function sets a field for the progress of training of a dict, or puts one with such a field into it."""
+    told = next((key for key in _set_in(held, scope) if re.search(_PROGRESS, key)), "")
+    if program.by_name(bool(told), "that what is saved is a training's state", scope, told):
+        return True
+    return any(
+        inner.function is scope.function
+        and isinstance(call.func, ast.Attribute)
+        and isinstance(call.func.value, ast.Name)
+        and call.func.value.id == held.id
+        and any(_has_progress(value, inner, program, depth) for value in call.args)
+        for call, inner in scope.facts.calls.get("update", ())
+    )
 
 
 def _set_in(held: ast.expr, scope: Scope) -> Iterator[str]:
@@ -238,7 +267,7 @@ def _state_of(item: ast.expr) -> Iterator[str]:
 
 def _is_of_optimizer(call: ast.Call, scope: Scope, program: Program) -> bool:
     """Whether a call is of an optimizer's, scheduler's or scaler's method, or has its state as argument."""
-    if _is_made_in_optim(call, scope, program):
+    if _is_made_in_optim(call, scope, program) or _is_of_own_attributes(call, scope, program):
         return True
     receiver = scope.facts.text(call.func.value) if isinstance(call.func, ast.Attribute) else ""
     says = re.search(_OPTIMIZER, scope.facts.text(call)) or re.search(_SHORT, receiver)
@@ -250,6 +279,30 @@ def _is_made_in_optim(call: ast.Call, scope: Scope, program: Program) -> bool:
     if not isinstance(call.func, ast.Attribute) or not call.func.attr.endswith("state_dict"):
         return False
     return any(map(is_of_optim, program.makers(call.func.value, scope)))
+
+
+def _is_of_own_attributes(call: ast.Call, scope: Scope, program: Program) -> bool:
+    """`value.state_dict()` of each attribute of an object that has an optimizer: `for key, value in
+    self.__dict__.items():`."""
+    owner = scope.method_class
+    if owner is None or not isinstance(call.func, ast.Attribute) or not isinstance(call.func.value, ast.Name):
+        return False
+    held = call.func.value.id
+    for loop in loops_around(scope.facts, call):
+        match loop:
+            case ast.For(
+                target=ast.Tuple(elts=[_, ast.Name(id=name)]),
+                iter=ast.Call(
+                    func=ast.Attribute(
+                        value=ast.Attribute(value=holder, attr="__dict__")
+                        | ast.Call(func=ast.Name(id="vars"), args=[holder]),
+                        attr="items",
+                    )
+                ),
+            ) if name == held and scope.is_self(holder):
+                owners = relatives(owner, program)
+                return any(re.search(_OPTIMIZER, attribute) for one in owners for attribute in one.attributes)
+    return False
 
 
 @remembered
@@ -269,11 +322,31 @@ def _put_back(facts: ModuleFacts, program: Program) -> Iterator[NodeSite]:
             counted = {name.id for name in _counted(scope.function, program)}
             gone_on_from = _become_attributes(scope.function, program) | counted
             targets = getattr(facts.statement(call), "targets", ())
+            gone_on_from |= _handed_on(scope.function, program)
             if not gone_on_from.isdisjoint({call, *(t.id for t in targets if isinstance(t, ast.Name))}):
                 yield call, scope
     for scope in facts.scope.descend():
         if scope.kind == "function":
             yield from _read_by_another(scope, program)
+
+
+@remembered
+def _handed_on(function: Scope, program: Program) -> frozenset[str]:
+    """The names of which a function gives an optimizer's state to one of the project: `put(agent, file["optims"])`."""
+    calls = [(node, scope) for node, scope in function.runs if isinstance(node, ast.Call)]
+    given = [(name, call, scope) for call, scope in calls for value in call.args if (name := _of_optimizer(value))]
+    own = (
+        name for name, call, scope in given if any(isinstance(c, Scope) for c in program.values.callees(call, scope))
+    )
+    return frozenset(own)
+
+
+def _of_optimizer(value: ast.expr) -> str:
+    """The name of a dict of which an optimizer's state is taken."""
+    match value:
+        case ast.Subscript(value=ast.Name(id=name), slice=ast.Constant(value=str(key))) if re.search(_OPTIMIZER, key):
+            return name
+    return ""
 
 
 def _read_by_another(function: Scope, program: Program) -> Iterator[NodeSite]:
@@ -333,12 +406,17 @@ def _numbered(facts: ModuleFacts, program: Program) -> tuple[tuple[ast.For, Call
     `torch.load(f"model.{args.begin}")` and `for epoch in range(args.begin + 1, epochs)`."""
     found = []
     for function, reads in _files_read(facts, program).items():
-        named = [(call, _operands(path) | _of_named(path, function)) for call in reads for path in call.args[:1]]
-        for node in walk(function.node):
+        first: dict[str, ast.Call] = {}  # of those with a name in their path
+        for call in reads:
+            for path in call.args[:1]:
+                for name in _operands(path) | _of_named(path, function):
+                    first.setdefault(name, call)
+        for node in walk(function.node) if first else ():
             match node:
                 case ast.For(iter=ast.Call(func=ast.Name(id="range"), args=[start, _, *_])):
-                    above = (call for call, names in named if call.lineno < node.lineno and names & _operands(start))
-                    found += [(node, (call, function)) for call in above][:1]
+                    named = [first[name] for name in _operands(start) if name in first]
+                    above = [call for call in named if call.lineno < node.lineno]
+                    found += [(node, (min(above, key=start_of), function))] if above else []
     return tuple(found)
 
 

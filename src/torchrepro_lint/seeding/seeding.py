@@ -105,8 +105,8 @@ class Late(NamedTuple):
 
 class SeedMet(NamedTuple):
     """A seed call that the walk came by, how far it is believed, and the calls that lead to it. `seeder` is None
-    for a call that is believed to seed for its name. `sure` where no test decides whether the program comes by;
-    `number` says how many draws came before, `process` is that of `Witness`."""
+    for a call that is believed to seed for its name. `sure` where no test decides whether the program comes by, `rare`
+    where by default it does not; `number` says how many draws came before, `process` is that of `Witness`."""
 
     node: ast.Call
     scope: Scope
@@ -116,6 +116,7 @@ class SeedMet(NamedTuple):
     sure: bool = False
     number: int = 0
     process: Scope | None = None
+    rare: bool = False
 
 
 @dataclass(eq=False)

@@ -156,7 +156,7 @@ class Effects:
         for name in seeder.families:
             i = FAMILIES.index(name)
             old = families[i]
-            is_here = self.process is None and self.child is None
+            is_here = self.process is None and self.child is None and not self.in_workers
             if level == SEEDED and old.early is not None and name not in self.found.late and is_here:
                 self.found.late[name] = Late(old.early, seeder, (*self.chain, Link(seeder.node, seeder.scope)))
             if level == MAYBE:
@@ -168,8 +168,8 @@ class Effects:
         return tuple(families)
 
     def _meet(self, call: ast.Call, scope: Scope, seeder: Seeder | None, level: int) -> None:
-        process = self.process or self.child
-        met = SeedMet(call, scope, seeder, level, tuple(self.chain), self.doubts == 0, self.draws, process)
+        process, way = self.process or self.child, tuple(self.chain)
+        met = SeedMet(call, scope, seeder, level, way, self.doubts == 0, self.draws, process, self.rare > 0)
         self.found.met.append(met)
 
     def finish(self) -> None:

@@ -167,12 +167,16 @@ def _resumes_an_optimizer(seeding: Seeding, program: Program) -> bool:
 
 
 def _fits(call: ast.Call, scope: Scope, program: Program) -> bool:
-    """Whether `fit` is that of a framework for tensors, or of something unknown, not of scikit-learn."""
+    """Whether `fit` is that of a framework for tensors, or of something unknown, as a configuration names it, not of
+    scikit-learn."""
     if not isinstance(call.func, ast.Attribute):
         return False
     made = [result.callee for result in program.results(call.func.value, scope)]
     named, known = [maker for maker in made if isinstance(maker, str)], _transparent()
-    return not made or any(name.startswith(_TENSORS) or name.partition(".")[0] not in known for name in named)
+    chosen = catalogue.names("callables", "chosen")
+    return not made or any(
+        name in chosen or name.startswith(_TENSORS) or name.partition(".")[0] not in known for name in named
+    )
 
 
 def _chooses(seeding: Seeding, program: Program) -> bool:

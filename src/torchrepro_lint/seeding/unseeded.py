@@ -42,7 +42,7 @@ def unseeded(seeding: Seeding, program: Program) -> Unseeded | None:
     if missing and not found:
         return None
     if found:
-        return _known(seeding, found)
+        return _with_unseen(_known(seeding, found), seeding, program)
     if seeding.late or seeding.is_trial or seeding.is_launcher:
         return None
     if seeding.met:
@@ -145,11 +145,19 @@ def _cut_short(seeding: Seeding, program: Program) -> Unseeded | None:
 def _left_to_option(seeding: Seeding) -> Unseeded | None:
     """A program that trains what is built out of sight, and seeds only if an option is given."""
     met = [m for m in seeding.met if m.seeder is not None and "torch" in m.seeder.families]
-    is_left = seeding.complete and "torch" in seeding.conditional and all(m.level < SEEDED for m in met)
+    is_left = seeding.complete and all(m.level < SEEDED or m.rare for m in met) and any(m.level > UNSEEDED for m in met)
     if not is_left or not seeding.trains or "torch" in seeding.drawn:
         return None
     seeders = {m.node: Link(m.node, m.scope) for m in met}
     return Unseeded(LEFT, ("torch",), None, {}, certain=False, unseen=tuple(seeders.values())[:1])
+
+
+def _with_unseen(found: Unseeded, seeding: Seeding, program: Program) -> Unseeded:
+    """The same, of torch as well, where that is not known to be drawn from, but the program trains what is built out of
+    sight."""
+    if found.kind != NEVER or "torch" in found.named or "torch" in seeding.drawn or _unseen(seeding, program) is None:
+        return found
+    return found._replace(named=("torch", *found.named), certain=False)
 
 
 def _unseen(seeding: Seeding, program: Program) -> Unseeded | None:
