@@ -716,3 +716,16 @@ def test_a_program_is_not_followed_anew_for_each_file_that_it_imports(
     assert codes.count("TRP201") == codes.count("TRP101") == 6
     assert len(set(followed)) == 6
     assert max(map(followed.count, followed)) <= 2  # for itself, and for the files that it imports
+
+
+def test_weights_that_many_loops_take_up_by_their_number(tmp_path: Path) -> None:
+    """What is read is looked through once, and not for each loop that may begin with a number in its name."""
+    load = "net.load_state_dict(torch.load(f'net.{{epoch_{i}}}'))\n"
+    loop = (
+        "for e in range(epoch_{i}, 9):\n    net(torch.rand(1)).backward()\n    torch.save(net.state_dict(), str(e))\n"
+    )
+
+    def program(n: int) -> str:
+        return HEAD + "".join(load.format(i=i) for i in range(n)) + "".join(loop.format(i=i) for i in range(n))
+
+    assert growth(tmp_path, program, 60) < 2.2

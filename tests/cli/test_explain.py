@@ -165,6 +165,24 @@ def test_a_draw_under_a_condition_is_not_told_as_a_seed_under_one(run: Run, prog
     assert "torch: perhaps drawn from, under a condition, and not seeded before" in run("explain", "some.py").stdout
 
 
+@pytest.mark.parametrize(
+    ("seed", "state"),
+    [("", "seeded in workers"), ("np.random.seed(0)\n", "seeded")],
+    ids=["torch alone", "numpy as well"],
+)
+def test_what_only_workers_draw_from_is_not_told_as_seeded(run: Run, program: Path, seed: str, state: str) -> None:
+    (program / "workers.py").write_text(
+        "import numpy as np\nimport torch\nfrom torch.utils.data import DataLoader, Dataset\n\n\n"
+        "class Noise(Dataset):\n    def __len__(self):\n        return 9\n\n"
+        "    def __getitem__(self, index):\n        return np.random.rand()\n\n\n"
+        "if __name__ == '__main__':\n    torch.manual_seed(0)\n    SEED\n"
+        "    net = torch.nn.Linear(1, 1)\n    for x in DataLoader(Noise(), num_workers=2):\n"
+        "        net(x.float()[:, None]).sum().backward()\n".replace("    SEED\n", f"    {seed}" if seed else "")
+    )
+    (told,) = explained(run, "workers.py")["programs"]
+    assert told["families"]["numpy"]["state"] == state
+
+
 def test_a_spawned_process_that_draws_without_its_own_seed(run: Run, program: Path) -> None:
     (program / "spawned.py").write_text(
         "import torch\nimport torch.multiprocessing as mp\n\n\ndef work(rank):\n"

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 _STATES = {
     "not drawn": "nothing draws from it",
     "seeded": "seeded before it is first drawn from",
+    "seeded in workers": "drawn from by the workers of loaders alone, which PyTorch seeds from its own generator",
     "late": "seeded only after it was drawn from",
     "conditional": "drawn from, and seeded before only under a condition",
     "perhaps unseeded": "perhaps drawn from, under a condition, and not seeded before",

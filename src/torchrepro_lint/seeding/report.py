@@ -26,7 +26,8 @@ MAX_UNFOLLOWED = 10
 Certainty = Literal["certain", "conditional", "none"]
 Kind = Literal["main guard", "console script", "notebook", "script"]
 State = Literal[
-    "not drawn", "seeded", "late", "conditional", "perhaps unseeded", "unseeded in a process", "unseeded", "unseen",
+    "not drawn", "seeded", "seeded in workers", "late", "conditional", "perhaps unseeded", "unseeded in a process",
+    "unseeded", "unseen",
     "trial", "ignored", "unknown",
 ]  # fmt: skip
 _UNSURE: Mapping[str, State] = {
@@ -180,6 +181,8 @@ def _family(seeding: Seeding, family: str, verdict: Unseeded | None) -> FamilyRe
     late, first = seeding.late.get(family), seeding.drawn.get(family)
     late_seed = None
     state: State = "not drawn" if first is None else "seeded"
+    if first is not None and first.draw.kind == "in workers" and not _is_seeded(seeding, family):
+        state = "seeded in workers"
     rule = None
     if verdict is not None and (family in verdict.draws or family in verdict.named):
         missing = seeding.missing(family)
@@ -198,9 +201,14 @@ def _family(seeding: Seeding, family: str, verdict: Unseeded | None) -> FamilyRe
     elif family in seeding.unseeded or family in seeding.maybe:
         first = seeding.unseeded.get(family) or seeding.maybe[family]
         state = "trial" if seeding.is_trial else "ignored"
-    if not seeding.complete and rule is None and state not in ("not drawn", "seeded"):
+    if not seeding.complete and rule is None and state not in ("not drawn", "seeded", "seeded in workers"):
         state = "unknown"
     return FamilyReport(family, state, _draw(first) if first is not None else None, late_seed, rule)
+
+
+def _is_seeded(seeding: Seeding, family: str) -> bool:
+    """Whether the program seeds a generator at all."""
+    return any(met.seeder is None or family in met.seeder.families for met in seeding.met)
 
 
 def _draw(witness: Witness) -> DrawReport:
