@@ -416,21 +416,15 @@ class _Interpreter:
         return tuple(pick.choices([n.value for n in names], self.program)) if pick is not None and names else ()
 
     def _handed(self, function: ast.expr, scope: Scope, frame: Frame) -> str | Scope | None:
-        """What a parameter stands for in the call in progress: a function of the project, or of a library."""
-        at: Frame | None = frame
-        while at is not None and at.call is not None and at.caller is not None and isinstance(function, ast.Name):
-            if not is_parameter(function, scope, at.function):
-                return None
-            self.options.reach.note(depth_of(at) - 1)
-            given = argument_for(at.call, at.function, function.id)
-            if not isinstance(given, ast.expr):
-                return None
-            function, scope, at = given, at.caller.function, at.caller
-            is_lambda = isinstance(function, ast.Lambda)
-            found = scope.children.get(function) if is_lambda else self.program.resolve(function, scope)
-            if isinstance(found, str | Scope):
-                return found
-        return None
+        """What a parameter stands for in the calls in progress: a function of the project, or of a library."""
+        if frame.call is None or not isinstance(function, ast.Name):
+            return None
+        if not is_parameter(function, scope, frame.function):
+            return None
+        passed, where = self._passed(function, scope, frame)
+        is_lambda = isinstance(passed, ast.Lambda)
+        found = where.children.get(passed) if is_lambda else self.program.resolve(passed, where)
+        return found if isinstance(found, str | Scope) else None
 
     def _enter(self, callee: str | Scope, call: ast.Call, state: State, scope: Scope, frame: Frame) -> State:
         if isinstance(callee, str):
