@@ -6,8 +6,9 @@ import ast
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
+from torchrepro_lint import catalogue
 from torchrepro_lint.checks.draft import Draft, Fix, Place
-from torchrepro_lint.dataflow import Call, Module, Program
+from torchrepro_lint.dataflow import Call, Module, Program, Site
 from torchrepro_lint.dataflow.enclosing import names_in
 from torchrepro_lint.elements import Certainty
 from torchrepro_lint.index import Scope, last_name
@@ -25,8 +26,22 @@ def check(module: Module, program: Program) -> Iterator[Draft]:
     for seeding in seedings(module.facts, program):
         for family in FAMILIES:
             late = seeding.seeded_late(family)
-            if late is not None and not _is_only_shown(seeding, late, program) and _repeats(late, program):
+            if late is None or _is_only_shown(seeding, late, program) or not _repeats(late, program):
+                continue
+            if not _is_of_trainer(late, module):
                 yield _draft(seeding, family, late, program)
+
+
+def _is_of_trainer(late: Late, module: Module) -> bool:
+    """Whether what is drawn are weights that a Trainer of transformers is given, of which TRP603 tells."""
+    from torchrepro_lint.rng.fresh_weights import fresh_weights, may_draw_weights
+
+    program, draw = module.program, late.witness.draw
+    if not may_draw_weights(program.callee(draw.node, draw.scope) or ""):
+        return False
+    models = (call.argument("model", 0) for call in module.calls(catalogue.names("frameworks", "hf_trainers")))
+    weights = (fresh.node for model in models if isinstance(model, Site) for fresh in fresh_weights(model, program))
+    return draw.node in weights
 
 
 def _repeats(late: Late, program: Program) -> bool:

@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import nullcontext
 
 from torchrepro_lint.dataflow import Call, Program, Site
 from torchrepro_lint.dataflow.binding import argument_for
 from torchrepro_lint.dataflow.conditions import conditions
 from torchrepro_lint.dataflow.dynamic_lookup import picked
+from torchrepro_lint.dataflow.evaluate import MAX_MODULES
 from torchrepro_lint.dataflow.exits import ends
 from torchrepro_lint.dataflow.frames import Frame, depth_of, kept_arguments, outwards, shared_depth
 from torchrepro_lint.dataflow.options import Options
@@ -469,9 +471,8 @@ class _Interpreter:
         name = name.removesuffix(".__init__") if name else None
         if name in EXITS:
             return None
-        if name == IMPORTS and call.args and isinstance(call.args[0], ast.Constant):
-            paths = self._summaries.imports.named([(str(call.args[0].value), 0)], str(scope.facts.source.path))
-            return self._run_imports(paths, Link(call, scope), state)
+        if name == IMPORTS and call.args:
+            return self._import_one_of(self.program.values.names_like(call.args[0], scope), call, state, scope)
         state = self.effects.apply(name, call, state, scope, frame)
         for function in self._callees.given(name, call, scope):
             if state is None:
@@ -482,6 +483,15 @@ class _Interpreter:
                 self._run_callback(name, function, call, state, scope, frame)
         state = self._run_all(run_by(name, call, scope, self.program), call, state, scope, frame)
         return self._worker_code(Call(call, scope, name, self.program), state, frame) if name else state
+
+    def _import_one_of(self, names: Sequence[str], call: ast.Call, state: State, scope: Scope) -> State:
+        """Run one of several modules, of which it is not known which is imported, where they are not many."""
+        if not names or len(names) > MAX_MODULES:
+            return state
+        importer, step = str(scope.facts.source.path), Link(call, scope)
+        with self.effects.in_doubt() if len(names) > 1 else nullcontext():
+            named = (self._summaries.imports.named([(name, 0)], importer) for name in names)
+            return either([self._run_imports(paths, step, state) for paths in named])
 
     def _handed_on(self, call: ast.Call, scope: Scope, frame: Frame) -> Iterator[Scope]:
         """The functions of its caller's that a call hands on: `spawn(f)` in `launch(f)`."""

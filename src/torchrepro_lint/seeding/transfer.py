@@ -241,7 +241,7 @@ class Effects:
     def _witness(self, draw: Draw, chain: tuple[Link, ...], level: int) -> Witness:
         return Witness(
             draw, chain, level, self.process,
-            self.doubts == 0, self.cases > 0, self.rare > 0, self.draws, self.rare + self.unset == 0,
+            draw.sure and self.doubts == 0, self.cases > 0, self.rare > 0, self.draws, self.rare + self.unset == 0,
         )  # fmt: skip
 
     def _is_expected(self, draw: Draw, kind: str, level: int) -> bool:
