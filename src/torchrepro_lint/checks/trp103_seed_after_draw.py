@@ -33,13 +33,18 @@ def check(module: Module, program: Program) -> Iterator[Draft]:
 
 
 def _is_of_trainer(late: Late, module: Module) -> bool:
-    """Whether what is drawn are weights that a Trainer of transformers is given, of which TRP603 tells."""
+    """Whether what is drawn are weights of which TRP603 tells: those that a Trainer of transformers is given. The head
+    of a model that it is not given is not trained, and its checkpoint is expected to have one."""
     from torchrepro_lint.rng.fresh_weights import fresh_weights, may_draw_weights
 
-    program, draw = module.program, late.witness.draw
-    if not may_draw_weights(program.callee(draw.node, draw.scope) or ""):
+    program, (draw, seeder) = module.program, (late.witness.draw, late.seeder)
+    name, trainers = program.callee(draw.node, draw.scope) or "", catalogue.names("frameworks", "hf_trainers")
+    if not may_draw_weights(name):
         return False
-    models = (call.argument("model", 0) for call in module.calls(catalogue.names("frameworks", "hf_trainers")))
+    is_by_trainer = (program.callee(seeder.node, seeder.scope) or "").removesuffix(".__init__") in trainers
+    if is_by_trainer and not draw.sure and name not in catalogue.names("frameworks", "adapters"):
+        return True
+    models = (call.argument("model", 0) for call in module.calls(trainers))
     weights = (fresh.node for model in models if isinstance(model, Site) for fresh in fresh_weights(model, program))
     return draw.node in weights
 

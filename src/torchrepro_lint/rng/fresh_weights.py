@@ -72,9 +72,9 @@ def may_draw_weights(name: str) -> bool:
     """Whether an external function gives a model weights that are drawn: some, or all; it may depend on what it is
     given."""
     row, (owner, _, method) = catalogue.table("frameworks")["fresh"], name.rpartition(".")
-    is_head = method in row["from_checkpoint"] and owner.endswith(tuple(row["heads"]))
-    is_of_package = owner.partition(".")[0] == row["package"]
-    return (is_head and is_of_package) or is_built_fresh(name) or name in catalogue.names("frameworks", "adapters")
+    is_model = owner.endswith(tuple(row["heads"])) and not owner.rpartition(".")[2].startswith(tuple(row["not_torch"]))
+    is_head = is_model and method in row["from_checkpoint"] and owner.partition(".")[0] == row["package"]
+    return is_head or is_built_fresh(name) or name in catalogue.names("frameworks", "adapters")
 
 
 class Drawn(NamedTuple):
