@@ -17,8 +17,7 @@ from torchrepro_lint.dataflow.abstract_values import Constant
 from torchrepro_lint.dataflow.binding import named_parameters
 from torchrepro_lint.dataflow.enclosing import LOOPS, block_of
 from torchrepro_lint.dataflow.execution_count import runs_in_each_pass, runs_often
-from torchrepro_lint.index import ModuleFacts, Scope
-from torchrepro_lint.index.parents import walk
+from torchrepro_lint.index import ModuleFacts, Scope, walk
 from torchrepro_lint.loading.loaders import loader_calls, loaders, workers
 from torchrepro_lint.loading.looked_at import is_for_evaluation, is_only_looked_at
 from torchrepro_lint.loading.same_order import differs_by_rank, is_copied, is_made_side_by_side

@@ -5,8 +5,7 @@ from __future__ import annotations
 import ast
 
 from torchrepro_lint.dataflow import Program, remembered
-from torchrepro_lint.dataflow.enclosing import names_in
-from torchrepro_lint.index import FunctionNode, ModuleFacts, Scope, last_name
+from torchrepro_lint.index import FunctionNode, ModuleFacts, Scope, last_name, names_in
 from torchrepro_lint.model import Edit
 from torchrepro_lint.rng.chosen_seeds import Seeding
 from torchrepro_lint.rng.entropy import Source

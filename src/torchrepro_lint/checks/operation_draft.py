@@ -15,6 +15,7 @@ from torchrepro_lint.checks.listed import listed
 from torchrepro_lint.dataflow import Module, Program, Site
 from torchrepro_lint.elements import Certainty, Property
 from torchrepro_lint.evidence import DTYPE
+from torchrepro_lint.index import arguments_of
 from torchrepro_lint.kernels.triggers import GETTER, any_called
 
 if TYPE_CHECKING:
@@ -147,7 +148,7 @@ def _converted(node: ast.expr, site: OperationCall) -> str | None:
         case ast.Call(func=ast.Attribute(attr=name), args=[]) if name in _METHODS:
             return _METHODS[name]
         case ast.Call(func=ast.Attribute(attr="to" | "type")):
-            given = [*node.args, *(keyword.value for keyword in node.keywords)]
+            given = arguments_of(node)
             return next((dtype for item in given if (dtype := _named(item, site)) is not None), None)
         case ast.Call(func=ast.Attribute(value=inner, attr=name)) if name in _KEEP:
             return _converted(inner, site)

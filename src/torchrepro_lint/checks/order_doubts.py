@@ -12,8 +12,7 @@ import re
 from collections import Counter
 
 from torchrepro_lint.dataflow import Program, remembered
-from torchrepro_lint.dataflow.enclosing import names_in
-from torchrepro_lint.index import ModuleFacts, Scope, last_name
+from torchrepro_lint.index import ModuleFacts, Scope, last_name, names_in
 from torchrepro_lint.loading.decisions import GIVEN, ONE_OF_THEM, PARTS, SAVED, WRITTEN, Decision
 from torchrepro_lint.loading.listings import Listing
 from torchrepro_lint.project.contents import is_test

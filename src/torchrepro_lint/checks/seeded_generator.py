@@ -14,10 +14,9 @@ from torchrepro_lint import catalogue
 from torchrepro_lint.checks.draft import Fix
 from torchrepro_lint.checks.generator_doubts import is_unclear
 from torchrepro_lint.dataflow import Call, Program, Site, remembered
-from torchrepro_lint.dataflow.binding import keyword_value
 from torchrepro_lint.dataflow.enclosing import outermost_loop
 from torchrepro_lint.dataflow.execution_count import times
-from torchrepro_lint.index import Scope
+from torchrepro_lint.index import Scope, keyword_value
 from torchrepro_lint.loading import same_order
 from torchrepro_lint.loading.loaders import argument
 from torchrepro_lint.model import Edit

@@ -10,8 +10,7 @@ from torchrepro_lint import catalogue
 from torchrepro_lint.checks.draft import Fix
 from torchrepro_lint.dataflow import Module, Program, remembered
 from torchrepro_lint.dataflow.enclosing import block_of
-from torchrepro_lint.index import ModuleFacts, Scope
-from torchrepro_lint.index.parents import walk
+from torchrepro_lint.index import ModuleFacts, Scope, walk
 from torchrepro_lint.kernels.flags import Setting
 from torchrepro_lint.kernels.switches import stated
 from torchrepro_lint.model import Edit, Position, Range

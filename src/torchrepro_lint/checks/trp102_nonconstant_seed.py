@@ -18,16 +18,13 @@ from torchrepro_lint.checks.nonconstant_seed_fix import (
     tells_apart,
     whole_value,
 )
-from torchrepro_lint.dataflow import Call, CallSite, Module, Program, Site, remembered, start_of
-from torchrepro_lint.dataflow.binding import keyword_value
+from torchrepro_lint.dataflow import UNKNOWN, Call, CallSite, Module, Program, Site, remembered, start_of
 from torchrepro_lint.dataflow.conditions import are_exclusive, conditions
 from torchrepro_lint.dataflow.execution_count import runs_often, runs_once
 from torchrepro_lint.dataflow.reachability import cleans_up, reached_by_default
-from torchrepro_lint.index import ModuleFacts, Scope, last_name
-from torchrepro_lint.index.parents import walk
+from torchrepro_lint.index import ModuleFacts, Scope, keyword_value, last_name, walk
 from torchrepro_lint.model import Edit
 from torchrepro_lint.project.declarations import attribute_of, flags_of
-from torchrepro_lint.project.unknown import UNKNOWN
 from torchrepro_lint.rng.chosen_seeds import Seeding, seeds_anew
 from torchrepro_lint.rng.entropy import Entropy, Source
 from torchrepro_lint.rng.predicates import about_seed

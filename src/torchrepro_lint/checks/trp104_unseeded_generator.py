@@ -12,17 +12,15 @@ from torchrepro_lint.checks.argument_edit import as_first
 from torchrepro_lint.checks.configured import is_none, placed
 from torchrepro_lint.checks.draft import Draft, Place
 from torchrepro_lint.checks.unseeded_augmentation import unseeded_augmentation
-from torchrepro_lint.dataflow import Call, Module, Program, Site, remembered
+from torchrepro_lint.dataflow import UNKNOWN, Call, Module, Program, Site, remembered
 from torchrepro_lint.dataflow.abstract_values import Constant
 from torchrepro_lint.dataflow.execution_count import runs_often, runs_once
 from torchrepro_lint.dataflow.options import certainty_of
 from torchrepro_lint.dataflow.reachability import reached_by_default
-from torchrepro_lint.index import ModuleFacts, Scope
-from torchrepro_lint.index.parents import walk
+from torchrepro_lint.index import ModuleFacts, Scope, walk
 from torchrepro_lint.model import Certainty, Edit, Level, Range
 from torchrepro_lint.project.disk import exists
 from torchrepro_lint.project.entries import files_of_programs
-from torchrepro_lint.project.unknown import UNKNOWN
 from torchrepro_lint.rng.generators import is_given_a_state, is_only_drawn_from, leaving_out, names_something
 from torchrepro_lint.rng.own_seed import generator_seed, numbered
 from torchrepro_lint.rng.predicates import about_seed

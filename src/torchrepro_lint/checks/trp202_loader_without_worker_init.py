@@ -14,11 +14,10 @@ from torchrepro_lint.checks.listed import listed
 from torchrepro_lint.checks.seeded_generator import seeded_generator
 from torchrepro_lint.checks.worker_seeding import is_for_several, is_out_of_reach, renewed_generator, seeded_workers
 from torchrepro_lint.dataflow import Call, Module, Program, Site, remembered
-from torchrepro_lint.dataflow.binding import keyword_value
 from torchrepro_lint.dataflow.conditions import is_dead
 from torchrepro_lint.dataflow.enclosing import loops_around
 from torchrepro_lint.dataflow.options import outcome
-from torchrepro_lint.index import ModuleFacts
+from torchrepro_lint.index import ModuleFacts, keyword_value
 from torchrepro_lint.loading import loaders
 from torchrepro_lint.loading.looked_at import is_for_evaluation
 from torchrepro_lint.loading.worker_calls import WorkerDraw

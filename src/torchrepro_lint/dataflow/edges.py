@@ -127,7 +127,8 @@ class Edges:
     def returned(self, use: Use[Any]) -> Iterator[Step]:
         """A function gives it to its callers: to those who gave it to the function, where that is how it came."""
         function = use.scope.function
-        if function.parent is not None and _is_property(function.node):
+        is_property = any(last_name(d) in ("property", "cached_property") for d in function.decorators)
+        if function.parent is not None and is_property:
             yield from self.attribute(function.parent, function.own_name, use)
             return
         calls = self.callers(function)
@@ -157,11 +158,6 @@ def _setter(owner: Scope, name: str, program: Program) -> Scope | None:
             if isinstance(base, Scope) and any(last_name(d) == "setter" for d in decorators):
                 return base.children[binding.node]
     return None
-
-
-def _is_property(node: ast.AST) -> bool:
-    decorators = node.decorator_list if isinstance(node, FunctionNode) else []
-    return any(last_name(d) in ("property", "cached_property") for d in decorators)
 
 
 # -- the edges, by what holds the expression -----------------------------------------------------------------------

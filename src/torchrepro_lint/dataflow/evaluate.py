@@ -32,12 +32,12 @@ from torchrepro_lint.dataflow.abstract_values import (
     put_items,
     unpacked,
 )
-from torchrepro_lint.dataflow.binding import CONSTRUCTOR, is_super, keyword_value, value_for
+from torchrepro_lint.dataflow.binding import CONSTRUCTOR, is_super, value_for
 from torchrepro_lint.dataflow.domain import Domain
 from torchrepro_lint.dataflow.reaching_definitions import MAX_BINDINGS, definitions, reaching
 from torchrepro_lint.dataflow.sites import CallSite, Site
 from torchrepro_lint.dataflow.store import Store
-from torchrepro_lint.index import Binding, ModuleFacts, Scope
+from torchrepro_lint.index import Binding, ModuleFacts, Scope, keyword_value
 from torchrepro_lint.project.declarations import declarations
 from torchrepro_lint.project.kinds import UNTOLD
 from torchrepro_lint.project.names import Names, Variable
@@ -679,6 +679,4 @@ def attribute_values(attribute: ast.Attribute, scope: Scope) -> list[Site]:
 
 
 def _is_class_method(scope: Scope) -> bool:
-    node = scope.node
-    decorators = node.decorator_list if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) else []
-    return any(isinstance(d, ast.Name) and d.id == "classmethod" for d in decorators)
+    return any(isinstance(d, ast.Name) and d.id == "classmethod" for d in scope.decorators)

@@ -13,12 +13,11 @@ from typing import Literal, TypeAlias
 
 from torchrepro_lint.dataflow.binding import named_parameters
 from torchrepro_lint.dataflow.conditions import are_exclusive
-from torchrepro_lint.dataflow.enclosing import calls_in, decorators, outermost_loop
+from torchrepro_lint.dataflow.enclosing import outermost_loop
 from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.dataflow.sites import CallSite
 from torchrepro_lint.dataflow.store import remembered
-from torchrepro_lint.index import ModuleFacts, Scope, last_name
-from torchrepro_lint.index.parents import walk
+from torchrepro_lint.index import ModuleFacts, Scope, calls_in, last_name, walk
 from torchrepro_lint.project.contents import calls_any, defines, passes
 
 Times: TypeAlias = "Literal['once', 'unknown', 'often']"
@@ -103,7 +102,7 @@ def _times(function: Scope, further: int, program: Program) -> Times:
     handed_over = not _handed_to(function, program).isdisjoint(_RUNS_IT_ONCE)
     if _is_whole_run(function, program) or handed_over:
         return "once"
-    if any(ast.unparse(d).rpartition(".")[2] in _COMMANDS for d in decorators(function)):
+    if any(ast.unparse(d).rpartition(".")[2] in _COMMANDS for d in function.decorators):
         return "once"  # a program of its own: `@hydra.main(...)`, `@click.command()`
     return "often" if function.method_class is not None and name != "__init__" else "unknown"
 
@@ -127,7 +126,7 @@ def _function_runs_often(function: Scope, program: Program) -> bool:
 
 def _is_repeated_by_decorator(function: Scope, program: Program) -> bool:
     """Whether a decorator runs a function several times for each call of it: `@repeat(3)`."""
-    for decorator in decorators(function):
+    for decorator in function.decorators:
         known = program.resolve(decorator, function.parent or function.facts.scope)
         if isinstance(known, Scope) and _repeats(known, program):
             return True

@@ -7,7 +7,7 @@ import ast
 from collections.abc import Sequence
 
 from torchrepro_lint.dataflow.enclosing import BLOCKS, DEFINITIONS, LOOPS
-from torchrepro_lint.index.facts import dotted
+from torchrepro_lint.index import dotted
 
 _EXITS: frozenset[str | None] = frozenset({"sys.exit", "exit", "quit", "os._exit", "os.abort"})
 

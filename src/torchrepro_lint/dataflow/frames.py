@@ -179,9 +179,7 @@ def _returned(
 
 def _has_fields(owner: Scope) -> bool:
     """Whether a class is a dataclass, whose constructor takes its fields."""
-    decorators = owner.node.decorator_list if isinstance(owner.node, ast.ClassDef) else ()
-    named = (d.func if isinstance(d, ast.Call) else d for d in decorators)
-    return any(last_name(name) == "dataclass" for name in named)
+    return any(last_name(name) == "dataclass" for name in owner.decorators)
 
 
 def _all(ways: Iterable[list[Frame] | None]) -> list[Frame] | None:

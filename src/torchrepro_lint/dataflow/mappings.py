@@ -16,8 +16,7 @@ from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.dataflow.reaching_definitions import reads
 from torchrepro_lint.dataflow.sites import CallSite, Site
 from torchrepro_lint.dataflow.store import remembered
-from torchrepro_lint.index import ITEM, Binding, FunctionNode, ModuleFacts, Scope, last_name
-from torchrepro_lint.index.parents import Parents
+from torchrepro_lint.index import ITEM, Binding, FunctionNode, ModuleFacts, Parents, Scope, last_name
 
 MAX_UPDATES = 64  # calls of `update` that fill one name: what more of them leave in it is unknown
 Entries: TypeAlias = "dict[str, Site] | None"

@@ -13,9 +13,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TypeAlias
 
 from torchrepro_lint.dataflow.sites import Site, start_of
-from torchrepro_lint.index import Binding, FunctionNode, Scope
+from torchrepro_lint.index import Binding, FunctionNode, Scope, children
 from torchrepro_lint.index.binding import all_arguments
-from torchrepro_lint.index.parents import children
 
 MAX_BINDINGS = 64  # that reach one read: with more, all of the name's are taken to
 _COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)

@@ -1,4 +1,5 @@
-"""One parsed file as facts: scopes, bindings, call sites and assignments. Knows no rules and no other file."""
+"""One parsed file as facts: scopes, bindings, call sites and assignments; and what is asked of its tree. Knows no rules
+and no other file."""
 
 from torchrepro_lint.index.build import build, chooses_item, is_main_guard
 from torchrepro_lint.index.facts import (
@@ -10,9 +11,12 @@ from torchrepro_lint.index.facts import (
     ParseError,
     Scope,
     SubscriptSet,
+    arguments_of,
     dotted,
+    keyword_value,
     last_name,
 )
+from torchrepro_lint.index.parents import Parents, calls_in, children, descendants, names_in, walk
 
 __all__ = [
     "ITEM",
@@ -20,12 +24,20 @@ __all__ = [
     "Binding",
     "FunctionNode",
     "ModuleFacts",
+    "Parents",
     "ParseError",
     "Scope",
     "SubscriptSet",
+    "arguments_of",
     "build",
+    "calls_in",
+    "children",
     "chooses_item",
+    "descendants",
     "dotted",
     "is_main_guard",
+    "keyword_value",
     "last_name",
+    "names_in",
+    "walk",
 ]

@@ -111,6 +111,17 @@ class Scope:
         return self.children[node] if node in self.children else self.facts.scope_of(node).children[node]
 
     @property
+    def calls(self) -> list[tuple[ast.Call, Scope]]:
+        """The calls that are run where the scope is, in source order."""
+        return [(node, scope) for node, scope in self.runs if isinstance(node, ast.Call)]
+
+    @property
+    def decorators(self) -> list[ast.expr]:
+        """What a function or class is decorated with, without the arguments of these."""
+        found: list[ast.expr] = getattr(self.node, "decorator_list", [])
+        return [d.func if isinstance(d, ast.Call) else d for d in found]
+
+    @property
     def own_name(self) -> str:
         """The name without those of the scopes around it."""
         return self.name.rpartition(".")[2]
@@ -422,3 +433,13 @@ def dotted(node: ast.AST | None) -> str | None:
         return None
     parts.append(node.id)
     return ".".join(reversed(parts))
+
+
+def keyword_value(call: ast.Call, *names: str) -> ast.expr | None:
+    """What `call` passes by the first keyword that has one of these names, as it is written."""
+    return next((keyword.value for keyword in call.keywords if keyword.arg in names), None)
+
+
+def arguments_of(call: ast.Call) -> list[ast.expr]:
+    """All that a call passes, by position and by keywords."""
+    return [*call.args, *(keyword.value for keyword in call.keywords)]

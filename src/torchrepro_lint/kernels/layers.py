@@ -119,7 +119,7 @@ def _parts(owner: Scope, program: Program) -> tuple[Scope, ...] | None:
     attributes = [item for b in bases if isinstance(b, Scope) for items in b.attributes.values() for item in items]
     calls = [(b.value, scope) for b, scope in attributes if isinstance(b.value, ast.Call)]
     held = {scope.function for call, scope in calls if program.resolve(call.func, scope) in HOLDERS}
-    calls += [(call, scope) for function in held for call, scope in function.runs if isinstance(call, ast.Call)]
+    calls += [site for function in held for site in function.calls]
     names = [program.resolve(call.func, scope) for call, scope in calls]
     made = [name for name in names if isinstance(name, Scope)]
     if any(m.kind != "class" for m in made) or any(isinstance(n, str) and _may_learn(n) for n in names):

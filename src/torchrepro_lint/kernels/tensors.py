@@ -10,10 +10,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from torchrepro_lint.dataflow import CallSite, Program, Site
+from torchrepro_lint.dataflow import CallSite, Domain, Of, Program, Site, Written
 from torchrepro_lint.dataflow.abstract_values import Result
 from torchrepro_lint.dataflow.binding import argument_for
-from torchrepro_lint.dataflow.domain import Domain, Of, Passed, Written
+from torchrepro_lint.dataflow.domain import Passed
 from torchrepro_lint.dataflow.reaching_definitions import shape_names
 from torchrepro_lint.index import Binding, Scope
 from torchrepro_lint.kernels import hints

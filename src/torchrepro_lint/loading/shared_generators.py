@@ -12,8 +12,7 @@ from typing import NamedTuple
 
 from torchrepro_lint.dataflow import Call, Module, Program, Site, remembered
 from torchrepro_lint.dataflow.references import reads_of_target
-from torchrepro_lint.index import FunctionNode, ModuleFacts, Scope
-from torchrepro_lint.index.parents import walk
+from torchrepro_lint.index import FunctionNode, ModuleFacts, Scope, walk
 from torchrepro_lint.loading.loaders import argument, loaders, workers
 from torchrepro_lint.rng.generators import is_given_a_state
 

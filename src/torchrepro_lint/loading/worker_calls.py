@@ -15,8 +15,7 @@ from torchrepro_lint.dataflow import CallSite, Program, Site, remembered
 from torchrepro_lint.dataflow.abstract_values import Display, Element, Origin, Parameter, Reference, Result, Unknown
 from torchrepro_lint.dataflow.binding import argument_for
 from torchrepro_lint.dataflow.conditions import conditions
-from torchrepro_lint.dataflow.enclosing import calls_in
-from torchrepro_lint.index import Binding, FunctionNode, ModuleFacts, Scope
+from torchrepro_lint.index import Binding, FunctionNode, ModuleFacts, Scope, calls_in
 from torchrepro_lint.project.disk import required
 from torchrepro_lint.project.versions import allows_from
 from torchrepro_lint.rng.draws import draw_of

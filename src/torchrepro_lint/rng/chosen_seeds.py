@@ -14,8 +14,8 @@ from typing import NamedTuple
 
 from torchrepro_lint import catalogue
 from torchrepro_lint.dataflow import Call, Module, Program, Site, remembered, start_of
-from torchrepro_lint.dataflow.binding import argument_place, keyword_value, parameter_at
-from torchrepro_lint.index import ModuleFacts, Scope
+from torchrepro_lint.dataflow.binding import argument_place, parameter_at
+from torchrepro_lint.index import ModuleFacts, Scope, keyword_value
 from torchrepro_lint.rng.entropy import Entropy, Source
 from torchrepro_lint.rng.generators import names_something
 

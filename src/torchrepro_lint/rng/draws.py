@@ -8,11 +8,10 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from torchrepro_lint import catalogue
-from torchrepro_lint.dataflow import Call, Program, Site, remembered
+from torchrepro_lint.dataflow import UNKNOWN, Call, Program, Site, remembered
 from torchrepro_lint.dataflow.abstract_values import Result
 from torchrepro_lint.dataflow.grafts import graft
 from torchrepro_lint.index import ModuleFacts, Scope
-from torchrepro_lint.project.unknown import UNKNOWN
 from torchrepro_lint.rng.fresh_weights import is_built_fresh
 from torchrepro_lint.rng.library_objects import LibraryObject
 
@@ -100,6 +99,11 @@ def draw_of(program: Program, name: str | None, call: ast.Call, scope: Scope) ->
         return None
     seed = next((a for a in row.get("unless", ()) if a in _OWN_SEEDS), "")
     return Draw(row["family"], kind, call, scope, site.written, bool(row.get("deferred")), seed)
+
+
+def draw_at(call: ast.Call, scope: Scope, program: Program) -> Draw | None:
+    """What a call draws, by whatever it turns out to call."""
+    return draw_of(program, program.callee(call, scope), call, scope)
 
 
 def may_draw(name: str | None, written: str) -> bool:

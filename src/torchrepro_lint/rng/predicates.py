@@ -14,8 +14,7 @@ from typing import Literal, NamedTuple
 
 from torchrepro_lint.dataflow import Program
 from torchrepro_lint.dataflow.conditions import PathCondition, conditions, everywhere
-from torchrepro_lint.index import Scope, last_name
-from torchrepro_lint.index.parents import walk
+from torchrepro_lint.index import Scope, last_name, walk
 
 _TRAINING = frozenset({"training", "is_training", "is_train"})
 _EXPORTING = frozenset({"is_scripting", "is_tracing", "is_exporting", "is_in_onnx_export"})

@@ -13,11 +13,9 @@ from typing import Literal, NamedTuple, TypeAlias, TypeGuard
 
 from torchrepro_lint.dataflow import CallSite, Program, remembered
 from torchrepro_lint.dataflow.abstract_values import Display, Origin, Result, Unknown, is_configured
-from torchrepro_lint.dataflow.enclosing import calls_in
 from torchrepro_lint.dataflow.evaluate import Values
 from torchrepro_lint.dataflow.grafts import written_entries
-from torchrepro_lint.index import Binding, FunctionNode, ModuleFacts, Scope, last_name
-from torchrepro_lint.index.parents import descendants, walk
+from torchrepro_lint.index import Binding, FunctionNode, ModuleFacts, Scope, calls_in, descendants, last_name, walk
 from torchrepro_lint.project.declarations import declarations, declared_options
 from torchrepro_lint.project.names import Variable
 from torchrepro_lint.rng.seed_options import (

@@ -13,10 +13,10 @@ from typing import TypeAlias
 from torchrepro_lint import catalogue
 from torchrepro_lint.dataflow import Call, Program, Site, remembered
 from torchrepro_lint.dataflow.abstract_values import Display, Origin, Result, Unknown
-from torchrepro_lint.dataflow.binding import is_super, keyword_value
+from torchrepro_lint.dataflow.binding import is_super
 from torchrepro_lint.dataflow.filling import filling
 from torchrepro_lint.dataflow.frames import HANDS_ON, Frame
-from torchrepro_lint.index import Scope, last_name
+from torchrepro_lint.index import Scope, keyword_value, last_name
 from torchrepro_lint.loading.worker_draws import worker_draws
 from torchrepro_lint.seeding.discarded import SEEDS_BY_NAME
 from torchrepro_lint.seeding.run_by import IMPORTS, SETS_DEFAULTS, Run, chosen, may_run

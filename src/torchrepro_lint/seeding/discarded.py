@@ -17,11 +17,10 @@ from torchrepro_lint import catalogue
 from torchrepro_lint.dataflow import Program, Site, remembered
 from torchrepro_lint.dataflow.abstract_values import Origin, Result
 from torchrepro_lint.dataflow.binding import argument_place, parameter_at
-from torchrepro_lint.dataflow.enclosing import ancestors, calls_in, names_in
+from torchrepro_lint.dataflow.enclosing import ancestors
 from torchrepro_lint.dataflow.reaching_definitions import reads
 from torchrepro_lint.dataflow.references import imported_reads, reads_of_target
-from torchrepro_lint.index import ModuleFacts, Scope, last_name
-from torchrepro_lint.index.parents import walk
+from torchrepro_lint.index import ModuleFacts, Scope, calls_in, last_name, names_in, walk
 from torchrepro_lint.project.declarations import attribute_of, flags_of
 from torchrepro_lint.rng.draws import Draw
 from torchrepro_lint.rng.seed_options import SEED_NAME
@@ -297,7 +296,7 @@ def _move(node: ast.AST) -> tuple[set[str], set[str]] | None:
 def _loading(function: Scope, further: int, program: Program) -> dict[str, list[ast.Call]]:
     """The calls in a function of others that load all weights of what they are given, by the name that is given."""
     found: dict[str, list[ast.Call]] = {}
-    for call, scope in ((call, scope) for call, scope in function.runs if isinstance(call, ast.Call)):
+    for call, scope in function.calls:
         callee = program.resolve(call.func, scope)
         if isinstance(callee, Scope) and callee.kind == "function":
             for given in (argument for argument in call.args if isinstance(argument, ast.Name)):

@@ -13,9 +13,8 @@ from collections.abc import Iterator
 from torchrepro_lint.dataflow import Program, remembered
 from torchrepro_lint.dataflow.binding import argument_for
 from torchrepro_lint.dataflow.conditions import conditions
-from torchrepro_lint.dataflow.enclosing import calls_in, loops_around
-from torchrepro_lint.index import Scope, last_name
-from torchrepro_lint.index.parents import walk
+from torchrepro_lint.dataflow.enclosing import loops_around
+from torchrepro_lint.index import Scope, calls_in, last_name, walk
 from torchrepro_lint.loading.samplers import is_evaluation
 from torchrepro_lint.project import roles
 from torchrepro_lint.rng.updates import is_of_optim
@@ -61,7 +60,7 @@ def _is_undone(function: Scope, further: int, program: Program) -> bool:
     calls = function.facts.calls
     if any(where.function is function for name in _RESTORES for _, where in calls.get(name, ())):
         return True
-    called = (program.resolve(call.func, where) for call, where in function.runs if isinstance(call, ast.Call))
+    called = (program.resolve(call.func, where) for call, where in function.calls)
     return further > 0 and any(
         isinstance(f, Scope) and f.kind == "function" and _is_undone(f, further - 1, program)
         for f in dict.fromkeys(called)
@@ -136,7 +135,7 @@ def _stepped(calls: list[ast.Call], scope: Scope, program: Program) -> Iterator[
     for call in calls:
         callee = program.resolve(call.func, scope) if isinstance(call.func, ast.Name) else None
         if isinstance(callee, Scope) and isinstance(callee.node, ast.FunctionDef):
-            for name in _steps([node for node, _ in callee.runs if isinstance(node, ast.Call)]):
+            for name in _steps([node for node, _ in callee.calls]):
                 passed = argument_for(call, callee, name)
                 yield from (passed.id,) if isinstance(passed, ast.Name) else ()
 

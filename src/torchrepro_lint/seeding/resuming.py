@@ -17,8 +17,7 @@ from torchrepro_lint.dataflow import CallSite, NodeSite, Program, calls_like, re
 from torchrepro_lint.dataflow.abstract_values import Constant, Display, Origin, Result
 from torchrepro_lint.dataflow.enclosing import loops_around
 from torchrepro_lint.dataflow.references import relatives
-from torchrepro_lint.index import ITEM, ModuleFacts, Scope, last_name
-from torchrepro_lint.index.parents import descendants, walk
+from torchrepro_lint.index import ITEM, ModuleFacts, Scope, arguments_of, descendants, last_name, walk
 from torchrepro_lint.rng import FAMILIES
 from torchrepro_lint.rng.draws import PUT, TAKEN
 from torchrepro_lint.rng.updates import is_of_optim
@@ -156,7 +155,7 @@ def _saves(facts: ModuleFacts, program: Program) -> tuple[CallSite, ...]:
 
 def _saves_progress(call: ast.Call, scope: Scope, program: Program) -> bool:
     if last_name(call.func) != "save" or _writes_file(call, scope, program):
-        values = (*call.args, *(k.value for k in call.keywords))
+        values = arguments_of(call)
         if any(_has_progress(value, scope, program) for value in values):
             return True
     told = [k.arg for k in call.keywords if k.arg and re.search(_PROGRESS, k.arg)]
@@ -333,12 +332,8 @@ def _put_back(facts: ModuleFacts, program: Program) -> Iterator[NodeSite]:
 @remembered
 def _handed_on(function: Scope, program: Program) -> frozenset[str]:
     """The names of which a function gives an optimizer's state to one of the project: `put(agent, file["optims"])`."""
-    calls = [(node, scope) for node, scope in function.runs if isinstance(node, ast.Call)]
-    given = [(name, call, scope) for call, scope in calls for value in call.args if (name := _of_optimizer(value))]
-    own = (
-        name for name, call, scope in given if any(isinstance(c, Scope) for c in program.values.callees(call, scope))
-    )
-    return frozenset(own)
+    given = ((name, site) for site in function.calls for value in site[0].args if (name := _of_optimizer(value)))
+    return frozenset(name for name, at in given if any(isinstance(c, Scope) for c in program.values.callees(*at)))
 
 
 def _of_optimizer(value: ast.expr) -> str:

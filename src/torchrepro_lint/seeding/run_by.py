@@ -12,8 +12,7 @@ from torchrepro_lint import catalogue
 from torchrepro_lint.dataflow import Program, remembered
 from torchrepro_lint.dataflow.abstract_values import Display, Reference, Result
 from torchrepro_lint.dataflow.instantiated import interfaces
-from torchrepro_lint.index import FunctionNode, ModuleFacts, Scope, last_name
-from torchrepro_lint.index.facts import dotted
+from torchrepro_lint.index import ModuleFacts, Scope, arguments_of, dotted, last_name
 from torchrepro_lint.project.names import Variable
 from torchrepro_lint.rng.draws import is_made_by, seeder_methods
 
@@ -81,13 +80,8 @@ def _chosen(attribute: str, facts: ModuleFacts, program: Program) -> tuple[Scope
 
 def decorated_in(facts: ModuleFacts) -> list[Decorated]:
     """The functions at the top of a file that are decorated, and with what."""
-    found: list[Decorated] = []
-    for function in facts.scope.children.values():
-        node = function.node
-        if isinstance(node, FunctionNode) and node.decorator_list:
-            by = [dotted(d.func if isinstance(d, ast.Call) else d) or "" for d in node.decorator_list]
-            found.append((function, by))
-    return found
+    functions = [scope for scope in facts.scope.children.values() if scope.kind == "function"]
+    return [(f, [dotted(decorator) or "" for decorator in f.decorators]) for f in functions if f.decorators]
 
 
 @remembered
@@ -165,7 +159,7 @@ def _run_by(name: str | None, call: ast.Call, scope: Scope, program: Program) ->
         yield from _experiments(call, scope, program)
     elif last in _TRAINED_BY:
         hooks = ("__init__", *_HOOKS) if name in interfaces() else _HOOKS
-        for owner in (o for v in (*call.args, *(k.value for k in call.keywords)) for o in _classes(v, scope, program)):
+        for owner in (o for v in arguments_of(call) for o in _classes(v, scope, program)):
             if any(base.rpartition(".")[2] in _LIGHTNING for base in program.external_bases(owner)):
                 yield from _methods(owner, hooks, program)
     elif name in catalogue.names("frameworks", "hf_trainers"):

@@ -12,8 +12,7 @@ from collections.abc import Callable, Iterable, Sequence
 from enum import Enum
 from typing import NamedTuple, TypeAlias
 
-from torchrepro_lint.index import FunctionNode, Scope, chooses_item
-from torchrepro_lint.index.parents import children
+from torchrepro_lint.index import FunctionNode, Scope, children, chooses_item
 from torchrepro_lint.seeding.run_by import Run
 
 
