@@ -10,7 +10,7 @@ from collections.abc import Collection
 
 from torchrepro_lint import catalogue
 from torchrepro_lint.checks.seed_place import Place
-from torchrepro_lint.dataflow import CallSite, Program, remembered
+from torchrepro_lint.dataflow import CallSite, Program, remembered_in_file
 from torchrepro_lint.dataflow.binding import argument_for
 from torchrepro_lint.dataflow.conditions import conditions
 from torchrepro_lint.index import ModuleFacts, Scope, calls_in, last_name, walk
@@ -116,14 +116,14 @@ def _is_drawn(value: ast.expr, scope: Scope, families: Collection[str], program:
 
 def _repeats_names(seeding: Seeding, families: Collection[str], place: Place, program: Program) -> bool:
     """Whether the seeds stand above a draw that is there for runs to differ in, as in the name of a run."""
-    sites = (site for facts in seeding.visited for site in _named_as_draws(facts, program) if seeding.runs(*site))
+    sites = (site for facts in seeding.visited for site in _named_as_draws(facts) if seeding.runs(*site))
     draws = (draw_at(c, s, program) for c, s in sites)
     told = (d for d in draws if d is not None and d.family in families and tells_runs_apart(d, program))
     return any(d.scope is not place.scope or d.node.lineno > place.statement.lineno for d in told)
 
 
-@remembered
-def _named_as_draws(facts: ModuleFacts, program: Program) -> tuple[CallSite, ...]:  # noqa: ARG001
+@remembered_in_file
+def _named_as_draws(facts: ModuleFacts) -> tuple[CallSite, ...]:
     """The calls of a file whose last names are those of draws."""
     names = {name.rpartition(".")[2] for name in catalogue.names("rng", "draws")}
     return tuple(site for name in sorted(facts.calls.keys() & names) for site in facts.calls[name])

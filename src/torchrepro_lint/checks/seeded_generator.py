@@ -13,7 +13,7 @@ from functools import partial
 from torchrepro_lint import catalogue
 from torchrepro_lint.checks.draft import Fix
 from torchrepro_lint.checks.generator_doubts import is_unclear
-from torchrepro_lint.dataflow import Call, Program, Site, remembered
+from torchrepro_lint.dataflow import Call, Program, Site, remembered_in_file
 from torchrepro_lint.dataflow.enclosing import outermost_loop
 from torchrepro_lint.dataflow.execution_count import times
 from torchrepro_lint.index import Scope, keyword_value
@@ -102,7 +102,7 @@ def _holding(call: Call) -> ast.stmt | None:
 def _free_name(call: Call) -> str:
     """A name for the generator: of a second one, after what it is for."""
     function, number = call.scope.function, same_order.number_beside(call)
-    inside, outside = _names_in(function, call.program), function.facts.scope.bindings
+    inside, outside = _names_in(function), function.facts.scope.bindings
     held = _KIND.sub("", same_order.held_in(call)) or "loader"
     numbered_one = f"generator_{number + 1}"
     names = [f"{held}_generator", numbered_one] if number else ["generator", "loader_generator"]
@@ -114,6 +114,6 @@ def _free_name(call: Call) -> str:
     return next(n for n in (*names, "data_generator", "seeded_generator_") if n not in inside and n not in outside)
 
 
-@remembered
-def _names_in(function: Scope, program: Program) -> set[str]:  # noqa: ARG001
+@remembered_in_file
+def _names_in(function: Scope) -> set[str]:
     return {name for scope in function.descend() for name in scope.bindings}

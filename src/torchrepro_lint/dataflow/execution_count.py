@@ -16,7 +16,7 @@ from torchrepro_lint.dataflow.conditions import are_exclusive
 from torchrepro_lint.dataflow.enclosing import outermost_loop
 from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.dataflow.sites import CallSite
-from torchrepro_lint.dataflow.store import remembered
+from torchrepro_lint.dataflow.store import remembered, remembered_in_file
 from torchrepro_lint.index import ModuleFacts, Scope, calls_in, last_name, walk
 from torchrepro_lint.project.contents import calls_any, defines, passes
 
@@ -128,15 +128,15 @@ def _is_repeated_by_decorator(function: Scope, program: Program) -> bool:
     """Whether a decorator runs a function several times for each call of it: `@repeat(3)`."""
     for decorator in function.decorators:
         known = program.resolve(decorator, function.parent or function.facts.scope)
-        if isinstance(known, Scope) and _repeats(known, program):
+        if isinstance(known, Scope) and _repeats(known):
             return True
         if known is None and last_name(decorator) in _RUNS_IT_OFTEN:
             return True
     return False
 
 
-@remembered
-def _repeats(decorator: Scope, program: Program) -> bool:  # noqa: ARG001
+@remembered_in_file
+def _repeats(decorator: Scope) -> bool:
     """Whether a loop in a decorator calls what the decorator, or a function in it, is given."""
     given = {a.arg for n in walk(decorator.node) if isinstance(n, ast.arguments) for a in n.args}
     calls = (call for call in calls_in(decorator.node) if isinstance(call.func, ast.Name) and call.func.id in given)
@@ -300,13 +300,13 @@ def _calling(function: Scope, program: Program) -> Iterator[Scope]:
         return
     family = [owner, *(base for base in program.names.bases(owner) if isinstance(base, Scope))]
     for facts in {member.facts for member in family}:
-        calling = _through_self(facts, name, program)
+        calling = _through_self(name, facts)
         numbered = {number: where for member in family for number, where in calling.get(member, ())}
         yield from (numbered[number] for number in sorted(numbered))
 
 
-@remembered
-def _through_self(facts: ModuleFacts, name: str, program: Program) -> dict[Scope, list[tuple[int, Scope]]]:  # noqa: ARG001
+@remembered_in_file
+def _through_self(name: str, facts: ModuleFacts) -> dict[Scope, list[tuple[int, Scope]]]:
     """Where methods call one of this name of their own object, numbered, by their class."""
     found: dict[Scope, list[tuple[int, Scope]]] = {}
     for number, (call, where) in enumerate(facts.calls.get(name, ())):

@@ -19,7 +19,7 @@ from torchrepro_lint.dataflow.outcomes import COMPARE, Truth, joined, truth_of
 from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.dataflow.reaching_definitions import reaching
 from torchrepro_lint.dataflow.sites import Site
-from torchrepro_lint.dataflow.store import remembered
+from torchrepro_lint.dataflow.store import remembered, remembered_in_file
 from torchrepro_lint.elements import Certainty
 from torchrepro_lint.index import Binding, ModuleFacts, Scope, last_name
 from torchrepro_lint.project.declarations import (
@@ -38,8 +38,8 @@ OBJECT = object()
 """Stands for a container or an object, which is not None."""
 
 
-@remembered
-def _declared(facts: ModuleFacts, program: Program) -> Declared:  # noqa: ARG001
+@remembered_in_file
+def _declared(facts: ModuleFacts) -> Declared:
     return declared_in(facts)
 
 
@@ -288,7 +288,7 @@ class Options:
     def _named(self, expr: ast.Name, scope: Scope) -> list[Default] | None:
         """A parameter that click or hydra fills in, or that is given all options at once."""
         owner = scope.binding_scope(expr.id)
-        option = _declared(owner.facts, self._program).options.get(expr.id) if owner is not None else None
+        option = _declared(owner.facts).options.get(expr.id) if owner is not None else None
         if option is None:
             return None
         is_parameter = any(isinstance(o, Parameter) and o.name == expr.id for o in self._program.origins(expr, scope))
@@ -300,7 +300,7 @@ class Options:
     def _configured(self, name: str, scope: Scope, *, of_section: bool = False) -> list[Default] | None:
         """`args.name` or `cfg["name"]`: an option of that name in this file, then in any file; then a setting. What is
         read of a section of a configuration is no option, since those stand side by side."""
-        own = _declared(scope.facts, self._program)
+        own = _declared(scope.facts)
         self._take_in_new_files()
         first = own if name in own.options else self._with_option.get(name)
         if first is not None and not of_section:
@@ -310,12 +310,12 @@ class Options:
 
     def _take_in_new_files(self) -> None:
         for facts in islice(self._files, self._count, None):
-            declared = _declared(facts, self._program)
+            declared = _declared(facts)
             for name in declared.options:
                 self._with_option.setdefault(name, declared)
             for name in declared.settings:
                 self._with_setting.setdefault(name, declared)
-            self._set_on_others |= _set_on_others(facts, self._program)
+            self._set_on_others |= _set_on_others(facts)
         self._count = len(self._files)
 
     def truth(self, test: ast.expr, scope: Scope, frame: Frame | None, depth: int = 0) -> Truth:
@@ -454,8 +454,8 @@ def _joined(found: Sequence[list[Default] | None], *, settable: bool = False) ->
     return [v._replace(settable=v.settable or settable) for values in known for v in values]
 
 
-@remembered
-def _set_on_others(facts: ModuleFacts, program: Program) -> frozenset[str]:  # noqa: ARG001
+@remembered_in_file
+def _set_on_others(facts: ModuleFacts) -> frozenset[str]:
     """The attributes that a file sets of anything but `self`."""
     sets = facts.attribute_sets.items()
     return frozenset(name for name, found in sets if any(not s.scope.is_self(s.target.value) for s in found))

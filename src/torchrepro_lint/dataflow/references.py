@@ -18,7 +18,7 @@ from torchrepro_lint.dataflow.enclosing import LOOPS, ancestors
 from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.dataflow.reaching_definitions import reads_of_binding, reads_of_object
 from torchrepro_lint.dataflow.sites import Site, start_of
-from torchrepro_lint.dataflow.store import remembered
+from torchrepro_lint.dataflow.store import remembered, remembered_in_file
 from torchrepro_lint.index import ModuleFacts, Scope
 from torchrepro_lint.project.contents import may_read, reads_attribute
 from torchrepro_lint.project.names import Variable
@@ -114,8 +114,8 @@ def _reads_by_class(facts: ModuleFacts, attr: str, program: Program) -> dict[Sco
     return found
 
 
-@remembered
-def most_reads(facts: ModuleFacts, program: Program) -> int:  # noqa: ARG001
+@remembered_in_file
+def most_reads(facts: ModuleFacts) -> int:
     """How often the variable, or the attribute of `self`, of a file is read that is read most often."""
     counted: Counter[object] = Counter()
     for node in facts.reads(facts.tree).repeated():

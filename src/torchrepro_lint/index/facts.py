@@ -205,7 +205,7 @@ class ModuleFacts:
 
     __slots__ = ("_in_handlers", "_item_sets", "_object_sets", "_packages", "_parents", "_passed", "_reads",
                  "_statements", "aliases", "attribute_sets", "blocks", "calls", "conditions", "declared", "definitions",
-                 "f_strings", "guard", "handlers", "imported", "imports", "is_own", "lines", "scope", "source",
+                 "f_strings", "guard", "handlers", "imported", "imports", "is_own", "kept", "lines", "scope", "source",
                  "star_imports", "statements", "subscript_sets", "tree", "with_arguments")  # fmt: skip
 
     def __init__(
@@ -233,6 +233,7 @@ class ModuleFacts:
         self.declared: Any = None  # kept by `project.declarations`
         self.definitions: dict[ast.AST, Any] = {}  # kept by `dataflow.reaching_definitions`
         self.imported: dict[Scope, Any] = {}  # kept by `syntax.imports`
+        self.kept: dict[object, Any] = {}  # by `dataflow.store`: answers to questions of this file alone
         self.statements: dict[int, str] = {}  # by `fingerprints`
         self.with_arguments: dict[Any, Any] = {}  # by `syntax.arguments`, for calls of one text
         self._statements = statements
@@ -252,7 +253,7 @@ class ModuleFacts:
         self.calls, self.attribute_sets, self.subscript_sets, self._parents = {}, {}, {}, None
         self._item_sets, self._object_sets = {}, {}
         self.imports, self.star_imports, self.guard = [], [], None
-        self._reads, self.conditions, self.blocks, self.definitions, self.imported = {}, {}, {}, {}, {}
+        self._reads, self.conditions, self.blocks, self.definitions, self.imported, self.kept = {}, {}, {}, {}, {}, {}
         self.declared = self._passed = self._statements = None
 
     @property

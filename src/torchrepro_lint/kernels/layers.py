@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import ast
 
-from torchrepro_lint.dataflow import CallSite, Program, remembered
+from torchrepro_lint.dataflow import CallSite, Program, remembered, remembered_in_file
 from torchrepro_lint.dataflow.abstract_values import Result
 from torchrepro_lint.index import Scope
 from torchrepro_lint.kernels.signatures import listed
@@ -49,7 +49,7 @@ class Layers:
         while isinstance(root, ast.Attribute):
             root = root.value
         owner = scope.binding_scope(root.id) if isinstance(root, ast.Name) else None
-        if isinstance(root, ast.Name) and owner is not None and not _may_be_defined(root.id, owner, self.program):
+        if isinstance(root, ast.Name) and owner is not None and not _may_be_defined(root.id, owner):
             return None
         return self.program.resolve(expr, scope)
 
@@ -195,8 +195,8 @@ def _are_parameters(items: ast.expr, scope: Scope) -> bool:
     return False
 
 
-@remembered
-def _may_be_defined(name: str, owner: Scope, program: Program) -> bool:  # noqa: ARG001
+@remembered_in_file
+def _may_be_defined(name: str, owner: Scope) -> bool:
     """Whether a name of a scope is bound to a definition, or is another name for one thing."""
     bindings = owner.bindings[name]
     is_alias = len(bindings) == 1 and isinstance(bindings[0].value, ast.Name | ast.Attribute)

@@ -122,10 +122,10 @@ class Tensors(Domain[Traits]):
         `sums.index_add_(0, index, x)`, `sums[:2] = x`."""
 
         def written() -> Traits:
-            values = (self.traits(value, scope) for value, scope in written_into(name, owner, self.program))
+            values = (self.traits(value, scope) for value, scope in written_into(name, owner))
             return Traits(gradient=any(traits.gradient for traits in values))
 
-        if is_made_to_require_gradient(name, owner, self.program):
+        if is_made_to_require_gradient(name, owner):
             return True
         return self.program.evaluation(self).guarded(("written", name), owner, written).gradient is True
 

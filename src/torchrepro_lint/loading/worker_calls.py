@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Literal, NamedTuple
 
 from torchrepro_lint import catalogue
-from torchrepro_lint.dataflow import CallSite, Program, Site, remembered
+from torchrepro_lint.dataflow import CallSite, Program, Site, remembered, remembered_in_file
 from torchrepro_lint.dataflow.abstract_values import Display, Element, Origin, Parameter, Reference, Result, Unknown
 from torchrepro_lint.dataflow.binding import argument_for
 from torchrepro_lint.dataflow.conditions import conditions
@@ -112,7 +112,7 @@ class WorkerCalls:
         made = self.made.get(id(scope.parent)) if scope.parent is not None else None
         if scope.kind not in ("function", "lambda") or not self.is_new(scope, made):
             return
-        for call, where in _calls_inside(scope, self.program):
+        for call, where in _calls_inside(scope):
             if not any(self._passed(c.test, where) is (not c.holds) for c in conditions(call, where)):
                 self._call(call, where)  # not under `if self.train:`, where the constructor is passed `train=False`
 
@@ -248,8 +248,8 @@ def _bound(binding: Binding) -> ast.expr | None:
     return None
 
 
-@remembered
-def _calls_inside(function: Scope, program: Program) -> list[CallSite]:  # noqa: ARG001
+@remembered_in_file
+def _calls_inside(function: Scope) -> list[CallSite]:
     """What the body of a function calls, and what is defined there."""
     node = function.node
     body = node.body if isinstance(node, FunctionNode) else [node]

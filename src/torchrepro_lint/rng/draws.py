@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from torchrepro_lint import catalogue
-from torchrepro_lint.dataflow import UNKNOWN, Call, Program, Site, remembered
+from torchrepro_lint.dataflow import UNKNOWN, Call, Program, Site, remembered_in_file
 from torchrepro_lint.dataflow.abstract_values import Result
 from torchrepro_lint.dataflow.grafts import graft
 from torchrepro_lint.index import ModuleFacts, Scope
@@ -163,7 +163,7 @@ def _data_set_row(call: ast.Call, scope: Scope, program: Program) -> Mapping[str
 def _object_row(call: ast.Call, scope: Scope, program: Program) -> Mapping[str, Any] | None:
     """`generator = pipeline("text-generation"); generator(prompt, do_sample=True)`"""
     rows = _rows("called_objects")
-    if not _may_call_objects(scope.facts, program):
+    if not _may_call_objects(scope.facts):
         return None
     for made in program.results(call.func, scope):
         if (row := rows.get(str(made.callee))) is not None:
@@ -173,8 +173,8 @@ def _object_row(call: ast.Call, scope: Scope, program: Program) -> Mapping[str, 
     return None
 
 
-@remembered
-def _may_call_objects(facts: ModuleFacts, program: Program) -> bool:  # noqa: ARG001
+@remembered_in_file
+def _may_call_objects(facts: ModuleFacts) -> bool:
     """Whether a file mentions an argument that such a row needs."""
     rows = _rows("called_objects").values()
     return any(argument in facts.source.text for row in rows for argument in row["needs"])

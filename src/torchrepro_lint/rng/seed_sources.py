@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Literal, NamedTuple, TypeAlias, TypeGuard
 
-from torchrepro_lint.dataflow import CallSite, Program, remembered
+from torchrepro_lint.dataflow import CallSite, Program, remembered, remembered_in_file
 from torchrepro_lint.dataflow.abstract_values import Display, Origin, Result, Unknown, is_configured
 from torchrepro_lint.dataflow.evaluate import Values
 from torchrepro_lint.dataflow.grafts import written_entries
@@ -239,7 +239,7 @@ def _option(name: Name) -> OwnSeed | None:
         return None
     home = calls[0][1].facts if calls else name.owner.facts
     declaring = _declaring(home, program)
-    options = {_declared(facts, program) for facts in declaring} - {None}
+    options = {_declared(facts) for facts in declaring} - {None}
     option = options.pop() if len(options) == 1 else None
     if option is None:
         return None
@@ -256,8 +256,8 @@ def _are_parsed(program: Program) -> bool:
     return any(program.project.text.mentioning(word) != [] for word in _PARSING)
 
 
-@remembered
-def _declared(facts: ModuleFacts, program: Program) -> SeedOption | None:  # noqa: ARG001
+@remembered_in_file
+def _declared(facts: ModuleFacts) -> SeedOption | None:
     return seed_option(facts)
 
 

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TypeAlias
 
 from torchrepro_lint import catalogue
-from torchrepro_lint.dataflow import Program, remembered
+from torchrepro_lint.dataflow import Program, remembered, remembered_in_file
 from torchrepro_lint.dataflow.abstract_values import Display, Reference, Result
 from torchrepro_lint.dataflow.instantiated import interfaces
 from torchrepro_lint.index import ModuleFacts, Scope, arguments_of, dotted, last_name
@@ -50,7 +50,7 @@ def commands(call: ast.Call, scope: Scope, program: Program) -> list[Run]:
             pass
         case _:
             return []
-    return [(function, None) for function in _commands_in(facts, program).get(name, ())]
+    return [(function, None) for function in _commands_in(facts).get(name, ())]
 
 
 def chosen(function: ast.expr, scope: Scope, program: Program) -> tuple[Scope, ...]:
@@ -84,8 +84,8 @@ def decorated_in(facts: ModuleFacts) -> list[Decorated]:
     return [(f, [dotted(decorator) or "" for decorator in f.decorators]) for f in functions if f.decorators]
 
 
-@remembered
-def _commands_in(facts: ModuleFacts, program: Program) -> dict[str, list[Scope]]:  # noqa: ARG001
+@remembered_in_file
+def _commands_in(facts: ModuleFacts) -> dict[str, list[Scope]]:
     """The first functions at the top of a file by the names of the objects that their decorators are of: those of `app`
     are decorated with `@app.command()`."""
     found: dict[str, list[Scope]] = {}
@@ -186,11 +186,11 @@ def _experiments(call: ast.Call, scope: Scope, program: Program) -> Iterator[Run
         return
     if is_made_by(row, call.func.value, scope, program):
         for made in program.results(call.func.value, scope):
-            yield from _decorated_by(tuple(row["runs"]), made.scope.facts, program)
+            yield from _decorated_by(tuple(row["runs"]), made.scope.facts)
 
 
-@remembered
-def _decorated_by(decorators: tuple[str, ...], facts: ModuleFacts, program: Program) -> Sequence[Run]:  # noqa: ARG001
+@remembered_in_file
+def _decorated_by(decorators: tuple[str, ...], facts: ModuleFacts) -> Sequence[Run]:
     """The functions of a file with one of these decorators, whatever they are methods of: the first of them."""
     last = [(function, [written.rpartition(".")[2] for written in by]) for function, by in decorated_in(facts)]
     return [(function, None) for function, by in last if not set(by).isdisjoint(decorators)][:MAX_COMMANDS]
