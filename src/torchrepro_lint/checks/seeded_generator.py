@@ -16,7 +16,7 @@ from torchrepro_lint.checks.generator_doubts import is_unclear
 from torchrepro_lint.dataflow import Call, Program, Site, remembered_in_file
 from torchrepro_lint.dataflow.enclosing import outermost_loop
 from torchrepro_lint.dataflow.execution_count import times
-from torchrepro_lint.index import Scope, keyword_value
+from torchrepro_lint.index import Comprehension, Scope, keyword_value
 from torchrepro_lint.loading import same_order
 from torchrepro_lint.loading.loaders import argument
 from torchrepro_lint.model import Edit
@@ -81,7 +81,7 @@ def _comprehending(call: Call) -> ast.stmt | None:
     for parent in call.facts.ancestors(call.node):
         if isinstance(parent, ast.Lambda):
             return None
-        if isinstance(parent, ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp):
+        if isinstance(parent, Comprehension):
             found = found or child is not parent.generators[0]
         if isinstance(parent, ast.stmt):
             in_class = isinstance(call.facts.parents[parent], ast.ClassDef)

@@ -245,15 +245,23 @@ def _without_seed(module: Module, program: Program) -> Iterator[Draft]:
         edits = as_first(call, seed, text)
         if call.facts.packages.isdisjoint(_COMPUTES):
             edits = ()  # whatever it plays or chooses, it trains nothing
-        in_worker = is_worker_init(call.scope)
-        unsafe = not (in_worker or runs_once(program, call.node, call.scope))
-        unsafe = unsafe or _undoes(call.node, call.scope, program) or _is_asked_for(call.node, call.scope)
-        unsafe = unsafe or (in_worker and (_never_runs(call.scope) or only_evaluates(call.facts, program)))
-        often = not in_worker and runs_often(program, call.node, call.scope)
-        edits = (*edits, *imports) if edits and not often else ()
+        is_idle = is_worker_init(call.scope) and (_never_runs(call.scope) or only_evaluates(call.facts, program))
+        unsafe = _is_left_to_a_person(call, program) or is_idle
+        edits = (*edits, *imports) if edits and not _is_repeated(call, program) else ()
         draft = Draft(call.node, {"call": call.written}, "none", edits=edits, unsafe=unsafe)
         given = seed if isinstance(seed, Site) else None
         yield placed(draft, given, program, str(program.project.seed), is_none)
+
+
+def _is_repeated(call: Call, program: Program) -> bool:
+    """Whether a seed would give the same numbers again and again: each worker has one of its own."""
+    return not is_worker_init(call.scope) and runs_often(program, call.node, call.scope)
+
+
+def _is_left_to_a_person(call: Call, program: Program) -> bool:
+    """Whether a call may run more than once, undo another seed, or be what a user asked for."""
+    runs_alone = is_worker_init(call.scope) or runs_once(program, call.node, call.scope)
+    return not runs_alone or _undoes(call.node, call.scope, program) or _is_asked_for(call.node, call.scope)
 
 
 def _never_runs(scope: Scope) -> bool:
@@ -325,14 +333,11 @@ def _is_on_generator(call: ast.Call, scope: Scope, program: Program) -> bool:
 def _reseed(call: Call, row: Mapping[str, Any] | None, program: Program) -> Draft:
     """`torch.seed()` becomes `torch.manual_seed(SEED)`, unless its result, the new seed, is used."""
     edits: tuple[Edit, ...] = ()
-    in_worker = is_worker_init(call.scope)
-    often = not in_worker and runs_often(program, call.node, call.scope)
-    if isinstance(call.facts.parents[call.node], ast.Expr) and not often:
+    if isinstance(call.facts.parents[call.node], ast.Expr) and not _is_repeated(call, program):
         instead = Import(f"{call.written.removesuffix('seed')}manual_seed")
         if row is not None:
             instead = import_name(call.facts, row["instead"], call.scope, call.node)
         seed, more = seed_or_workers(program, call.scope, call.node)
         edits = (replace(call.facts, call.node, f"{instead.text}({seed})"), *instead.edits, *more)
-    unsafe = not (in_worker or runs_once(program, call.node, call.scope)) or _undoes(call.node, call.scope, program)
-    unsafe = unsafe or _is_asked_for(call.node, call.scope)
+    unsafe = _is_left_to_a_person(call, program)
     return Draft(call.node, {"call": call.written}, "reseed", edits=edits, unsafe=unsafe)

@@ -6,15 +6,14 @@ import ast
 from collections.abc import Iterator, Sequence
 
 from torchrepro_lint.dataflow.sites import start_of
-from torchrepro_lint.index import ModuleFacts, Scope, children, descendants, last_name
+from torchrepro_lint.index import LoopNode, ModuleFacts, Scope, children, descendants, last_name
 
 _TEARDOWNS = frozenset({"tearDown", "tearDownClass", "asyncTearDown", "tearDownModule", "teardown", "teardown_method",
                          "teardown_class", "teardown_module", "teardown_function"})  # fmt: skip
 _TWO_PARTS = frozenset({"fixture", "contextmanager", "asynccontextmanager"})
 DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
-ONLY_BINDS = (ast.Import, ast.ImportFrom, ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
-LOOPS = (ast.For, ast.AsyncFor, ast.While)
 BLOCKS = ("body", "orelse", "finalbody", "handlers", "cases")
+ONLY_BINDS = (ast.Import, ast.ImportFrom, ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 
 
 def ancestors(node: ast.AST, scope: Scope) -> Iterator[ast.AST]:
@@ -70,7 +69,7 @@ def cleans_up(node: ast.AST, scope: Scope) -> bool:
     return any(isinstance(n, ast.Yield) and start_of(n) < here for n in inside(scope))
 
 
-def is_in_body(part: ast.AST, block: ast.For | ast.AsyncFor | ast.While | ast.If) -> bool:
+def is_in_body(part: ast.AST, block: LoopNode | ast.If) -> bool:
     """Whether a part of a loop or test is a statement of its body, by its place: bodies are long."""
     if not isinstance(part, ast.stmt) or not block.orelse:
         return isinstance(part, ast.stmt)
@@ -78,13 +77,13 @@ def is_in_body(part: ast.AST, block: ast.For | ast.AsyncFor | ast.While | ast.If
     return start_of(part) < start_of(end)
 
 
-def loops_around(facts: ModuleFacts, node: ast.AST) -> Iterator[ast.For | ast.AsyncFor | ast.While]:
+def loops_around(facts: ModuleFacts, node: ast.AST) -> Iterator[LoopNode]:
     """The loops of the same function that run `node` again and again, innermost first."""
     child = node
     for holder in facts.ancestors(node):
         if isinstance(holder, DEFINITIONS):
             return
-        if isinstance(holder, LOOPS) and is_in_body(child, holder):
+        if isinstance(holder, LoopNode) and is_in_body(child, holder):
             yield holder
         child = holder
 

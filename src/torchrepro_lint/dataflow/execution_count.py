@@ -17,7 +17,7 @@ from torchrepro_lint.dataflow.enclosing import outermost_loop
 from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.dataflow.sites import CallSite
 from torchrepro_lint.dataflow.store import remembered, remembered_in_file
-from torchrepro_lint.index import ModuleFacts, Scope, calls_in, last_name, walk
+from torchrepro_lint.index import Comprehension, ModuleFacts, Scope, calls_in, last_name, walk
 from torchrepro_lint.project.contents import calls_any, defines, passes
 
 Times: TypeAlias = "Literal['once', 'unknown', 'often']"
@@ -34,7 +34,6 @@ _RUNS_IT_OFTEN = frozenset(
     {"map", "imap", "imap_unordered", "starmap", "map_async", "starmap_async", "submit", "apply_async", "delayed",
      "Pool", "ProcessPoolExecutor", "ThreadPoolExecutor", "vmap", "apply_along_axis", "repeat", "timeit"}
 )  # fmt: skip
-_COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 MAX_CALLERS = 4  # how far up the calls is looked
 MAX_FILES = 24  # that mention a function
 
@@ -196,7 +195,7 @@ def _again_and_again(facts: ModuleFacts, node: ast.AST) -> ast.AST | None:
     """The loop or comprehension of the same function that runs `node` for each of its items."""
     child = node
     for parent in facts.ancestors(node):
-        if isinstance(parent, _COMPREHENSIONS):
+        if isinstance(parent, Comprehension):
             if child is not parent.generators[0]:
                 return parent
         elif isinstance(parent, ast.stmt):

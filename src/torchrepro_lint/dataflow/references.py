@@ -14,12 +14,12 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import takewhile
 from pathlib import Path
 
-from torchrepro_lint.dataflow.enclosing import LOOPS, ancestors
+from torchrepro_lint.dataflow.enclosing import ancestors
 from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.dataflow.reaching_definitions import reads_of_binding, reads_of_object
 from torchrepro_lint.dataflow.sites import Site, start_of
 from torchrepro_lint.dataflow.store import remembered, remembered_in_file
-from torchrepro_lint.index import ModuleFacts, Scope
+from torchrepro_lint.index import LoopNode, ModuleFacts, Scope
 from torchrepro_lint.project.contents import may_read, reads_attribute
 from torchrepro_lint.project.names import Variable
 
@@ -55,7 +55,7 @@ def reads_following(held: ast.Name, node: ast.AST, scope: Scope) -> Iterator[Sit
     reads, function = reads_of_object(held, scope), scope.function
     begin = node.end_lineno, node.end_col_offset  # type: ignore[attr-defined]
     for around in ancestors(node, scope):
-        if isinstance(around, LOOPS):
+        if isinstance(around, LoopNode):
             begin = start_of(around)  # of the outermost
     first = 0 if isinstance(function.node, ast.Module) else bisect_left(reads, start_of(function.node), key=_place)
     yield from map(reads.__getitem__, range(first))

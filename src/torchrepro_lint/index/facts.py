@@ -30,6 +30,8 @@ class ParseError(Exception):
 BindingKind = Literal["import", "assign", "unpack", "parameter", "function", "class", "loop", "with", "other"]
 ScopeKind = Literal["module", "class", "function", "lambda", "comprehension"]
 FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
+LoopNode = ast.For | ast.AsyncFor | ast.While
+Comprehension = ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp
 STATEMENT_BODIES = ("body", "orelse", "finalbody", "handlers", "cases")
 
 

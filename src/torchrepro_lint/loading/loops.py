@@ -12,7 +12,7 @@ from typing import Literal, NamedTuple
 from torchrepro_lint.dataflow.conditions import conditions
 from torchrepro_lint.dataflow.enclosing import block_of, run_with
 from torchrepro_lint.dataflow.reaching_definitions import reaching
-from torchrepro_lint.index import Binding, ModuleFacts, arguments_of, dotted, last_name, names_in, walk
+from torchrepro_lint.index import Binding, FunctionNode, ModuleFacts, arguments_of, dotted, last_name, names_in, walk
 from torchrepro_lint.loading.decisions import FIRST, is_shared
 
 Kind = Literal["decides", "sequence", "mapping", "lists", "last", "yield", "call"]
@@ -70,7 +70,7 @@ def names_a_file(handle: ast.expr) -> bool:
     return isinstance(handle, ast.Name) and not any(word in handle.id.lower() for word in _NOT_A_FILE)
 
 
-def effects(facts: ModuleFacts, owner: Loop | ast.While | ast.FunctionDef | ast.AsyncFunctionDef) -> Iterator[Effect]:
+def effects(facts: ModuleFacts, owner: Loop | ast.While | FunctionNode) -> Iterator[Effect]:
     """The effects of a loop's rounds, or of a function that a loop calls."""
     body = list(run_with(owner.body))
     reader = _Body(facts, owner, body)
@@ -102,12 +102,7 @@ def effects(facts: ModuleFacts, owner: Loop | ast.While | ast.FunctionDef | ast.
 class _Body:
     """The names of a loop's body: which are made anew in each round, and which count."""
 
-    def __init__(
-        self,
-        facts: ModuleFacts,
-        owner: Loop | ast.While | ast.FunctionDef | ast.AsyncFunctionDef,
-        body: Sequence[ast.AST],
-    ) -> None:
+    def __init__(self, facts: ModuleFacts, owner: Loop | ast.While | FunctionNode, body: Sequence[ast.AST]) -> None:
         self.facts = facts
         self.owner = owner
         self.is_loop = isinstance(owner, Loop | ast.While)

@@ -53,7 +53,7 @@ class RankSeed(NamedTuple):
 
 
 def rank_seed(
-    seeding: Seeding, process: Scope | None, program: Program, missing: Collection[Witness] = ()
+    seeding: Seeding, process: Scope | None, program: Program, missing: Collection[Witness]
 ) -> RankSeed | None:
     """How the seed of a process depends on its rank; None where a person has to decide. `missing` are draws that are
     not seeded, some of which loaders alone lead to."""

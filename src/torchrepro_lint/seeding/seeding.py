@@ -15,7 +15,7 @@ from torchrepro_lint.dataflow.conditions import PathCondition, conditions
 from torchrepro_lint.dataflow.enclosing import DEFINITIONS
 from torchrepro_lint.dataflow.outcomes import Truth
 from torchrepro_lint.dataflow.reached import reached
-from torchrepro_lint.index import ModuleFacts, Scope, walk
+from torchrepro_lint.index import LoopNode, ModuleFacts, Scope, walk
 from torchrepro_lint.project.entries import Entry
 from torchrepro_lint.rng.draws import Draw, Seeder
 from torchrepro_lint.rng.environments import learns
@@ -454,7 +454,7 @@ def _called_as(function: Scope) -> str:
 def is_in_loop(node: ast.AST, facts: ModuleFacts) -> bool:
     """Whether a loop of the same function runs `node` more than a few times."""
     for parent in facts.ancestors(node):
-        is_loop = isinstance(parent, ast.For | ast.AsyncFor | ast.While)
+        is_loop = isinstance(parent, LoopNode)
         if is_loop and not (isinstance(parent, ast.For) and _is_short(parent.iter)):
             return True
         if isinstance(parent, DEFINITIONS):
