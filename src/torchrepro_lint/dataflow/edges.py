@@ -152,10 +152,10 @@ def _key(node: ast.expr) -> object:
 
 def _setter(owner: Scope, name: str, program: Program) -> Scope | None:
     """The function that runs where a property of a class, or of one that it derives from, is set."""
-    for base in program.names.bases(owner):
-        for binding in base.bindings.get(name, ()) if isinstance(base, Scope) else ():
+    for base in program.names.classes(owner):
+        for binding in base.bindings.get(name, ()):
             decorators = binding.node.decorator_list if isinstance(binding.node, FunctionNode) else ()
-            if isinstance(base, Scope) and any(last_name(d) == "setter" for d in decorators):
+            if any(last_name(d) == "setter" for d in decorators):
                 return base.children[binding.node]
     return None
 

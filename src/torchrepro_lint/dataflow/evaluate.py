@@ -384,7 +384,7 @@ class Evaluation(Generic[V]):
     def _member(self, owner: Scope, expr: ast.Attribute, scope: Scope) -> V:
         """What an attribute of an object of the project may be: what any method of its class or of a base sets it to,
         and what the nearest class that has it at its own level does."""
-        name, classes = expr.attr, [base for base in self._names.bases(owner) if not isinstance(base, str)]
+        name, classes = expr.attr, self._names.classes(owner)
         bindings = [self._values.kept(*pair, owner) for base in classes for pair in base.attributes.get(name, ())]
         nearest = next((base for base in classes if name in base.bindings), None)
         bindings += [(b, nearest) for b in nearest.bindings[name]] if nearest is not None else []

@@ -297,7 +297,7 @@ def _calling(function: Scope, program: Program) -> Iterator[Scope]:
     owner, name = function.method_class, function.own_name
     if owner is None:
         return
-    family = [owner, *(base for base in program.names.bases(owner) if isinstance(base, Scope))]
+    family = program.names.classes(owner)
     for facts in {member.facts for member in family}:
         calling = _through_self(name, facts)
         numbered = {number: where for member in family for number, where in calling.get(member, ())}

@@ -203,7 +203,7 @@ class Options:
         """What the constructor sets an attribute to, over what the class has; other methods may have set it since."""
         found: list[list[Default] | None] = []
         settable = False
-        for base in reversed([b for b in self._program.names.bases(owner) if isinstance(b, Scope)]):
+        for base in reversed(self._program.names.classes(owner)):
             for binding in base.bindings.get(name, ()):
                 given = _given_to_field(name, constructed)
                 if isinstance(given, ast.expr) and constructed.caller is not None:

@@ -78,7 +78,7 @@ def self_reads(owner: Scope, attr: str, program: Program) -> Sequence[Site]:
 
 def relatives(owner: Scope, program: Program) -> list[Scope]:
     """A class, its bases, and its subclasses in the same file."""
-    classes = [c for c in program.names.bases(owner) if isinstance(c, Scope)]
+    classes = program.names.classes(owner)
     return classes + [c for c in _derived(owner.facts, program).get(owner, ()) if c not in classes]
 
 
@@ -87,9 +87,8 @@ def _derived(facts: ModuleFacts, program: Program) -> dict[Scope, list[Scope]]:
     """The classes at the top of a file, by those that they derive from, and by themselves."""
     found: dict[Scope, list[Scope]] = {}
     for owner in facts.scope.children.values():
-        for base in program.names.bases(owner) if owner.kind == "class" else ():
-            if isinstance(base, Scope):
-                found.setdefault(base, []).append(owner)
+        for base in program.names.classes(owner) if owner.kind == "class" else ():
+            found.setdefault(base, []).append(owner)
     return found
 
 

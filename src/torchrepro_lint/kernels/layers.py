@@ -113,10 +113,9 @@ def has_parameters(owner: Scope, program: Program) -> bool:
 @remembered
 def _parts(owner: Scope, program: Program) -> tuple[Scope, ...] | None:
     """The classes of the project of which a class holds objects; None where it may have parameters of its own."""
-    bases = program.names.bases(owner)
-    if any(isinstance(b, str) and b not in ("torch.nn.Module", "builtins.object") for b in bases):
+    if any(isinstance(b, str) and b not in ("torch.nn.Module", "builtins.object") for b in program.names.bases(owner)):
         return None
-    attributes = [item for b in bases if isinstance(b, Scope) for items in b.attributes.values() for item in items]
+    attributes = [item for base in program.names.classes(owner) for items in base.attributes.values() for item in items]
     calls = [(b.value, scope) for b, scope in attributes if isinstance(b.value, ast.Call)]
     held = {scope.function for call, scope in calls if program.resolve(call.func, scope) in HOLDERS}
     calls += [site for function in held for site in function.calls]

@@ -249,9 +249,7 @@ class Tensors(Domain[Traits]):
 
     def _registered(self, owner: Scope, name: str, of: Of[Traits]) -> Traits | None:
         """A parameter or buffer that a module registers by its name."""
-        for base in self.program.names.bases(owner):
-            if not isinstance(base, Scope):
-                continue
+        for base in self.program.names.classes(owner):
             for method, gradient in (("register_buffer", False), ("register_parameter", True)):
                 for call, where in base.facts.calls.get(method, ()):
                     if where.method_class is base and call.args and literal_text(call.args[0]) == name:

@@ -92,7 +92,7 @@ def _is_dataset(owner: Scope, program: Program) -> bool:
 
 
 def _knows_workers(owner: Scope, program: Program) -> bool:
-    classes = [base for base in program.names.bases(owner) if isinstance(base, Scope)]
+    classes = program.names.classes(owner)
     return any(
         scope.method_class in classes for base in classes for _, scope in base.facts.calls.get("get_worker_info", ())
     )

@@ -73,15 +73,15 @@ class WorkerCalls:
 
     def hold(self, owner: Scope, made: Result) -> None:
         """Look at this construction of a class from now on, in the methods that it inherits too."""
-        self.made.update({id(base): made for base in self.program.names.bases(owner) if isinstance(base, Scope)})
+        self.made.update({id(base): made for base in self.program.names.classes(owner)})
 
     def _given(self, owner: Scope, attr: str) -> Site | None:
         """What the constructor call in hand passes for `self.attr`."""
         made = self.made.get(id(owner))
         if made is None:
             return None
-        for base in self.program.names.bases(owner):
-            for binding, scope in base.attributes.get(attr, []) if isinstance(base, Scope) else []:
+        for base in self.program.names.classes(owner):
+            for binding, scope in base.attributes.get(attr, []):
                 value = _bound(binding)
                 name = value.id if isinstance(value, ast.Name) else ""
                 if scope.binding_scope(name) is scope and scope.name.endswith("__init__"):
@@ -168,9 +168,8 @@ class WorkerCalls:
                 if owner is not None and owner.kind == "module":
                     self._note_held(WorkerDraw("held", scope.facts, holder, made))
             case ast.Attribute(value=ast.Name(), attr=attr) if scope.method_class is not None:
-                for base in self.program.names.bases(scope.method_class):
-                    sets = base.attributes.get(attr, []) if isinstance(base, Scope) else []
-                    if sets and isinstance(base, Scope):
+                for base in self.program.names.classes(scope.method_class):
+                    if sets := base.attributes.get(attr, []):
                         if all(w.function.name.endswith("__init__") for _, w in sets):
                             self._note_held(WorkerDraw("held", scope.facts, holder, made, base, attr))
                         return

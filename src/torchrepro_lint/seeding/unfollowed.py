@@ -117,9 +117,10 @@ def _is_of_library(step: Link, program: Program) -> bool:
 
 def _is_inherited(name: str, owner: Scope, program: Program) -> bool:
     """Whether a class of the project has a method from a library's class only."""
-    bases = program.names.bases(owner)
-    own = [b for b in bases if isinstance(b, Scope)]
-    return len(own) < len(bases) and not any(name in b.bindings or name in b.attributes for b in own)
+    own = program.names.classes(owner)
+    return len(own) < len(program.names.bases(owner)) and not any(
+        name in b.bindings or name in b.attributes for b in own
+    )
 
 
 # -- training -------------------------------------------------------------------------------------------------------
