@@ -29,11 +29,7 @@ _IMPLIED: Mapping[str, Mapping[str, Property]] = {
     "torch.nn.functional.upsample_bilinear": {"align_corners": True},
 }  # what these pass on to the operation by themselves
 
-_PASS = {
-    "forward": "its forward pass",
-    "backward": "its backward pass",
-    "both": "each of its passes",
-}
+_PASS = {"forward": "its forward pass", "backward": "its backward pass", "both": "each of its passes"}
 
 _METHODS = {"half": "float16", "bfloat16": "bfloat16", "double": "float64", "float": "float32"}
 _DTYPES = {f"torch.{name}": name for name in ("float16", "bfloat16", "float32", "float64")} | {"torch.half": "float16"}

@@ -9,13 +9,7 @@ from collections.abc import Iterator, Sequence
 from torchrepro_lint.checks.configured import cause, placed
 from torchrepro_lint.checks.draft import Draft
 from torchrepro_lint.checks.generator_doubts import is_never_seeded
-from torchrepro_lint.checks.switch_edit import (
-    is_after_speed,
-    is_explained,
-    is_handed_on,
-    is_set_back,
-    with_value,
-)
+from torchrepro_lint.checks.switch_edit import is_after_speed, is_explained, is_handed_on, is_set_back, with_value
 from torchrepro_lint.dataflow import Module, Program, Site, remembered, remembered_in_file
 from torchrepro_lint.dataflow.enclosing import block_of
 from torchrepro_lint.dataflow.reachability import cleans_up

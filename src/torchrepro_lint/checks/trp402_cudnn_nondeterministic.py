@@ -6,13 +6,7 @@ from collections.abc import Iterator
 
 from torchrepro_lint.checks.configured import placed
 from torchrepro_lint.checks.draft import Draft
-from torchrepro_lint.checks.switch_edit import (
-    is_after_speed,
-    is_explained,
-    is_handed_on,
-    is_set_back,
-    with_value,
-)
+from torchrepro_lint.checks.switch_edit import is_after_speed, is_explained, is_handed_on, is_set_back, with_value
 from torchrepro_lint.dataflow import Module, Program, Site
 from torchrepro_lint.dataflow.enclosing import block_of
 from torchrepro_lint.dataflow.reachability import cleans_up

@@ -23,14 +23,7 @@ from torchrepro_lint.dataflow.sites import Site
 from torchrepro_lint.dataflow.store import remembered, remembered_in_file
 from torchrepro_lint.elements import Certainty
 from torchrepro_lint.index import Binding, ModuleFacts, Scope, last_name
-from torchrepro_lint.project.declarations import (
-    Declared,
-    Default,
-    constant,
-    declared_in,
-    declared_options,
-    is_section,
-)
+from torchrepro_lint.project.declarations import Declared, Default, constant, declared_in, declared_options, is_section
 from torchrepro_lint.project.unknown import UNKNOWN
 
 _ENVIRONMENT = frozenset({"os.environ.get", "os.getenv"})

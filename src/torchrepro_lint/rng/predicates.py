@@ -22,8 +22,7 @@ _EXPORTED_TO = frozenset({"coreml", "onnx", "openvino", "tensorrt", "tflite", "t
 _SEED = re.compile(r"seed", re.IGNORECASE)
 _REQUEST = re.compile(r"determin|reproduc|seed", re.IGNORECASE)
 _NEGATED = re.compile(
-    r"(?:non[-_]?|(?<![a-z])(?:in|un)[-_]?|(?:disable|unset|undo|reset|clear|off)_(?:\w+_)?)determin",
-    re.IGNORECASE,
+    r"(?:non[-_]?|(?<![a-z])(?:in|un)[-_]?|(?:disable|unset|undo|reset|clear|off)_(?:\w+_)?)determin", re.IGNORECASE
 )
 
 

@@ -18,14 +18,7 @@ from torchrepro_lint.dataflow.grafts import written_entries
 from torchrepro_lint.index import Binding, FunctionNode, ModuleFacts, Scope, calls_in, descendants, last_name, walk
 from torchrepro_lint.project.declarations import declarations, declared_options
 from torchrepro_lint.project.names import Variable
-from torchrepro_lint.rng.seed_options import (
-    SEED_NAME,
-    SeedOption,
-    is_seed,
-    is_seed_parameter,
-    seed_field,
-    seed_option,
-)
+from torchrepro_lint.rng.seed_options import SEED_NAME, SeedOption, is_seed, is_seed_parameter, seed_field, seed_option
 
 _SETTINGS = re.compile(r"^(?:args|opts?|flags)$|cfg|conf|const|param|setting|option", re.IGNORECASE)
 _DECLARING = ("add_argument", "option")
