@@ -9,10 +9,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from torchrepro_lint import catalogue
 from torchrepro_lint.checks.draft import Draft, Fix, Place
 from torchrepro_lint.dataflow import Call, Module, Program, Site
-from torchrepro_lint.dataflow.enclosing import names_in
 from torchrepro_lint.elements import Certainty
-from torchrepro_lint.index import Scope, last_name
-from torchrepro_lint.index.parents import walk
+from torchrepro_lint.index import Scope, last_name, names_in, walk
 from torchrepro_lint.rng import FAMILIES
 from torchrepro_lint.seeding.seedings import seedings
 

@@ -32,12 +32,12 @@ from torchrepro_lint.dataflow.abstract_values import (
     put_items,
     unpacked,
 )
-from torchrepro_lint.dataflow.binding import CONSTRUCTOR, is_super, keyword_value, value_for
+from torchrepro_lint.dataflow.binding import CONSTRUCTOR, is_super, value_for
 from torchrepro_lint.dataflow.domain import Domain
 from torchrepro_lint.dataflow.reaching_definitions import MAX_BINDINGS, definitions, reaching
 from torchrepro_lint.dataflow.sites import CallSite, Site
 from torchrepro_lint.dataflow.store import Store
-from torchrepro_lint.index import Binding, ModuleFacts, Scope
+from torchrepro_lint.index import Binding, ModuleFacts, Scope, keyword_value
 from torchrepro_lint.project.declarations import declarations
 from torchrepro_lint.project.kinds import UNTOLD
 from torchrepro_lint.project.listed import ANY
@@ -387,7 +387,7 @@ class Evaluation(Generic[V]):
     def _member(self, owner: Scope, expr: ast.Attribute, scope: Scope) -> V:
         """What an attribute of an object of the project may be: what any method of its class or of a base sets it to,
         and what the nearest class that has it at its own level does."""
-        name, classes = expr.attr, [base for base in self._names.bases(owner) if not isinstance(base, str)]
+        name, classes = expr.attr, self._names.classes(owner)
         bindings = [self._values.kept(*pair, owner) for base in classes for pair in base.attributes.get(name, ())]
         nearest = next((base for base in classes if name in base.bindings), None)
         bindings += [(b, nearest) for b in nearest.bindings[name]] if nearest is not None else []
@@ -691,6 +691,4 @@ def attribute_values(attribute: ast.Attribute, scope: Scope) -> list[Site]:
 
 
 def _is_class_method(scope: Scope) -> bool:
-    node = scope.node
-    decorators = node.decorator_list if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) else []
-    return any(isinstance(d, ast.Name) and d.id == "classmethod" for d in decorators)
+    return any(isinstance(d, ast.Name) and d.id == "classmethod" for d in scope.decorators)

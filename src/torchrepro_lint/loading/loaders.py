@@ -11,17 +11,15 @@ from functools import cache
 from typing import Any
 
 from torchrepro_lint import catalogue
-from torchrepro_lint.dataflow import Call, Module, Program, Site, remembered, start_of
+from torchrepro_lint.dataflow import UNKNOWN, Call, Module, Opaque, Program, Site, remembered, start_of
 from torchrepro_lint.dataflow.abstract_values import Constant, Origin, Parameter, Unknown
 from torchrepro_lint.dataflow.binding import named_parameters, positional_parameters
 from torchrepro_lint.dataflow.conditions import conditions
-from torchrepro_lint.dataflow.enclosing import ancestors, calls_in
+from torchrepro_lint.dataflow.enclosing import ancestors
 from torchrepro_lint.dataflow.options import outcome
 from torchrepro_lint.dataflow.outcomes import Truth
 from torchrepro_lint.elements import Certainty
-from torchrepro_lint.index import ModuleFacts, Scope, last_name
-from torchrepro_lint.index.parents import walk
-from torchrepro_lint.project.unknown import UNKNOWN, Opaque
+from torchrepro_lint.index import ModuleFacts, Scope, calls_in, last_name, walk
 
 _NO_SUCH_ARGUMENT = frozenset({"TypeError", "Exception", "BaseException"})  # what a call with an unknown one raises
 _GLOBAL_GENERATORS = ("torch.default_generator", "torch._C.default_generator")

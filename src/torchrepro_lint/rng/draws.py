@@ -8,11 +8,10 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from torchrepro_lint import catalogue
-from torchrepro_lint.dataflow import Call, Program, Site, remembered
+from torchrepro_lint.dataflow import UNKNOWN, Call, Program, Site, remembered_in_file
 from torchrepro_lint.dataflow.abstract_values import Result
 from torchrepro_lint.dataflow.grafts import graft
 from torchrepro_lint.index import ModuleFacts, Scope
-from torchrepro_lint.project.unknown import UNKNOWN
 from torchrepro_lint.rng.fresh_weights import drawn_weights, may_draw_weights
 from torchrepro_lint.rng.library_objects import LibraryObject
 
@@ -105,6 +104,11 @@ def draw_of(program: Program, name: str | None, call: ast.Call, scope: Scope) ->
     return Draw(row["family"], kind, call, scope, site.written, bool(row.get("deferred")), seed)
 
 
+def draw_at(call: ast.Call, scope: Scope, program: Program) -> Draw | None:
+    """What a call draws, by whatever it turns out to call."""
+    return draw_of(program, program.callee(call, scope), call, scope)
+
+
 def may_draw(name: str | None, written: str) -> bool:
     """Whether a call of the external `name`, which is `written` so, may be one that draws."""
     if name in _loaders() or (name and _named_row(name) is not None) or written in _rows("distribution_methods"):
@@ -160,7 +164,7 @@ def _data_set_row(call: ast.Call, scope: Scope, program: Program) -> Mapping[str
 def _object_row(call: ast.Call, scope: Scope, program: Program) -> Mapping[str, Any] | None:
     """`generator = pipeline("text-generation"); generator(prompt, do_sample=True)`"""
     rows = _rows("called_objects")
-    if not _may_call_objects(scope.facts, program):
+    if not _may_call_objects(scope.facts):
         return None
     for made in program.results(call.func, scope):
         if (row := rows.get(str(made.callee))) is not None:
@@ -170,8 +174,8 @@ def _object_row(call: ast.Call, scope: Scope, program: Program) -> Mapping[str, 
     return None
 
 
-@remembered
-def _may_call_objects(facts: ModuleFacts, program: Program) -> bool:  # noqa: ARG001
+@remembered_in_file
+def _may_call_objects(facts: ModuleFacts) -> bool:
     """Whether a file mentions an argument that such a row needs."""
     rows = _rows("called_objects").values()
     return any(argument in facts.source.text for row in rows for argument in row["needs"])
