@@ -643,13 +643,16 @@ class Values(Evaluation["list[Origin]"]):
 
     def _constructs(self, owner: Scope, method: str) -> bool:
         known = catalogue.names("callables", "constructs")
-        return any(isinstance(base, str) and f"{base}.{method}" in known for base in self._names.bases(owner))
+        package = catalogue.names("callables", "constructs_pretrained").get(method, {}).get("package")
+        bases = [base for base in self._names.bases(owner) if isinstance(base, str)]
+        return any(f"{base}.{method}" in known or base.partition(".")[0] == package for base in bases)
 
 
 @cache
 def _constructors() -> frozenset[str]:
     """The methods by which a library's classes make an object of a class that is derived from them."""
-    return frozenset(catalogue.last_parts(catalogue.names("callables", "constructs")))
+    named = catalogue.names("callables", "constructs"), catalogue.names("callables", "constructs_pretrained")
+    return frozenset(name for names in named for name in catalogue.last_parts(names))
 
 
 def _constructor_calls(facts: ModuleFacts) -> dict[Scope, list[ast.Call]]:

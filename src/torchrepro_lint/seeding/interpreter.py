@@ -10,6 +10,7 @@ import ast
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import nullcontext
 
+from torchrepro_lint import catalogue
 from torchrepro_lint.dataflow import Call, Program, Site
 from torchrepro_lint.dataflow.binding import argument_for
 from torchrepro_lint.dataflow.conditions import conditions
@@ -218,7 +219,7 @@ class _Interpreter:
                 passed.append((name, repr([(d.value, d.settable) for d in known]) if known else "?"))
         levels = tuple((f.level, f.early is None, f.taken) for f in state)
         now = self.effects.around
-        around = now.process, now.in_workers, now.doubts > 0, now.rare > 0, now.paused
+        around = now.process, now.in_workers, now.doubts > 0, now.rare > 0, now.paused, now.pretrained
         return function, levels, tuple(passed), around
 
     # -- terms --------------------------------------------------------------------------------------------------
@@ -444,15 +445,20 @@ class _Interpreter:
             return either([self._function(callee, call, frame, state, owner) for owner in owners])
 
     def _construct(self, owner: Scope, call: ast.Call, state: State, scope: Scope, frame: Frame) -> State:
-        for method in self._callees.constructors(owner):
-            if self._callees.is_run_of_process(method, owner):
-                with self.effects.forked(method):
-                    self._function(method, call, frame, state, owner)
-            else:
-                state = self._function(method, call, frame, state, owner)
+        called = last_name(call.func)
+        is_pretrained = called in catalogue.names("callables", "constructs_pretrained")
+        given = None if is_pretrained else call
+        with self.effects.pretrained() if is_pretrained else nullcontext():
+            for method in self._callees.constructors(owner):
+                if self._callees.is_run_of_process(method, owner):
+                    with self.effects.forked(method):
+                        self._function(method, given, frame, state, owner)
+                else:
+                    state = self._function(method, given, frame, state, owner)
         for base in self._callees.inherited_constructors(owner):
             self.found.reached.add(base.rpartition(".")[2])
-            state = self.effects.apply(base, call, state, scope, frame)
+            name = f"{base}.{called}" if is_pretrained else base
+            state = self.effects.apply(name, call, state, scope, frame)
             for method, of in run_by(base, call, scope, self.program):
                 state = self._function(method, None, frame, state, of)
             state = self._worker_code(Call(call, scope, base, self.program), state, frame)

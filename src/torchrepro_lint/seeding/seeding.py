@@ -91,6 +91,15 @@ class Witness(NamedTuple):
         return self.sure or (self.one_case and not self.rare)
 
     @property
+    def is_unusual(self) -> bool:
+        """Whether the program draws it only where a setting has a value that it does not have by default."""
+        return self.one_case and not self.by_default
+
+    def says_more_than(self, earlier: Witness) -> bool:
+        """Whether it shows better than an earlier draw that the program draws before it seeds."""
+        return (self.sure and not earlier.sure) or (earlier.is_unusual and not self.is_unusual)
+
+    @property
     def is_for_items(self) -> bool:
         """Whether it is drawn where a data set makes one of its items."""
         return any(step.scope.function.own_name == "__getitem__" for step in self.chain)
@@ -402,7 +411,7 @@ class Seeding:
         late = self.late.get(family)
         if late is None or not self.complete or self.is_trial:
             return None
-        if late.witness.one_case and not late.witness.by_default:
+        if late.witness.is_unusual:
             return None
         has_say = self.trains or late.witness.draw.kind != "init" or not self.loads_weights
         return late if has_say else None

@@ -55,8 +55,14 @@ def either(states: Sequence[State]) -> State:
 
 
 def _either(arms: Sequence[Family]) -> Family:
-    early = next((arm.early for arm in arms if arm.early is not None), None)
+    early = _earliest(*(arm.early for arm in arms))
     return Family(max(arm.level for arm in arms), early, max(arm.taken for arm in arms))
+
+
+def _earliest(*draws: Witness | None) -> Witness | None:
+    """The draw that shows best that a program draws before it seeds: the first one that it makes by default."""
+    found = [draw for draw in draws if draw is not None]
+    return next((draw for draw in found if not draw.is_unusual), found[0] if found else None)
 
 
 def by_default(usual: State, other: State) -> State:
@@ -64,7 +70,7 @@ def by_default(usual: State, other: State) -> State:
     if usual is None or other is None or usual is other:
         return usual or other
     return tuple(
-        Family(level_by_default(u.level, o.level), u.early or o.early, max(u.taken, o.taken))
+        Family(level_by_default(u.level, o.level), _earliest(u.early, o.early), max(u.taken, o.taken))
         for u, o in zip(usual, other, strict=True)
     )
 
@@ -113,4 +119,4 @@ def replayed(after: State, before: State) -> State:
     """The outcome of an equal earlier run, keeping what was drawn early on this path."""
     if after is None or before is None:
         return None
-    return tuple(a._replace(early=b.early or a.early) for a, b in zip(after, before, strict=True))
+    return tuple(a._replace(early=_earliest(b.early, a.early)) for a, b in zip(after, before, strict=True))

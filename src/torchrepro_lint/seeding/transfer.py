@@ -29,6 +29,7 @@ from torchrepro_lint.rng.draws import (
     seeder_methods,
     seeder_of,
 )
+from torchrepro_lint.rng.fresh_weights import may_draw_weights
 from torchrepro_lint.rng.generators import is_own
 from torchrepro_lint.rng.predicates import training_mode
 from torchrepro_lint.seeding.discarded import SEEDS_BY_NAME, are_lost, is_besides, is_measured
@@ -50,6 +51,7 @@ class Around(NamedTuple):
     in_workers: bool | None = False  # in those of a loader; None where it may be
     in_use: bool = False  # inside code that runs when an object is used, which is only made here
     paused: bool = False  # inside a generator, whose last part runs after the code that it is made for
+    pretrained: bool = False  # inside the constructor of a model that then gets the weights of a checkpoint
     doubts: int = 0  # how many tests that are not worked out lie between the entry and here
     cases: int = 0  # how many of them choose by a setting's value
     rare: int = 0  # how many of them are not passed by default
@@ -126,6 +128,11 @@ class Effects:
             )
         )
 
+    def pretrained(self) -> AbstractContextManager[None]:
+        """While a model is made that gets the weights of a checkpoint, which may have all that is drawn."""
+        now = self.around
+        return self.within(now._replace(pretrained=True, doubts=now.doubts + 1))
+
     def apply(self, name: str | None, call: ast.Call, state: State, scope: Scope, frame: Frame) -> State:
         """After a call of the external `name`, or of an unknown object."""
         if state is None:
@@ -143,7 +150,8 @@ class Effects:
             return self._draw(weights, seeded_there, frame) if weights and seeded_there else seeded_there
         draw = draw_of(self.program, name, call, scope)
         if draw is not None:
-            return self._draw(draw, state, frame)
+            is_loaded = self.around.pretrained and may_draw_weights(name or "")
+            return state if is_loaded else self._draw(draw, state, frame)
         if _may_seed(self.program, name, call, scope):
             self._meet(call, scope, None, SEEDED)
             return seeded(state)
@@ -242,7 +250,7 @@ class Effects:
             return state
         self._record(witness)
         is_early = old.level == UNSEEDED and kind != "stand-in"  # which changes nothing once the seed is set
-        if is_early and (old.early is None or (witness.sure and not old.early.sure)):
+        if is_early and (old.early is None or witness.says_more_than(old.early)):
             return (*state[:i], old._replace(early=witness), *state[i + 1 :])
         return state
 
