@@ -162,7 +162,10 @@ class Callers:
     def _classes(self, receiver: ast.expr, scope: Scope) -> Iterator[Scope]:
         """The class of `self`, or of an object that is made in sight, and may be kept as an attribute of `self`."""
         is_kept = isinstance(receiver, ast.Attribute) and scope.is_self(receiver.value)
-        if not isinstance(receiver, ast.Name) and not is_kept:
+        is_made = isinstance(receiver, ast.Call) and isinstance(
+            self._project.names.resolve(receiver.func, scope), Scope
+        )
+        if not isinstance(receiver, ast.Name) and not is_kept and not is_made:
             return
         if scope.is_self(receiver):
             yield from (scope.method_class,) if scope.method_class is not None else ()

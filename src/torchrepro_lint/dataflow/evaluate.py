@@ -32,7 +32,7 @@ from torchrepro_lint.dataflow.abstract_values import (
     put_items,
     unpacked,
 )
-from torchrepro_lint.dataflow.binding import CONSTRUCTOR, is_super, keyword_value, value_for
+from torchrepro_lint.dataflow.binding import CONSTRUCTOR, field_value, fields, is_super, keyword_value, value_for
 from torchrepro_lint.dataflow.domain import Domain
 from torchrepro_lint.dataflow.reaching_definitions import MAX_BINDINGS, definitions, reaching
 from torchrepro_lint.dataflow.sites import CallSite, Site
@@ -346,7 +346,10 @@ class Evaluation(Generic[V]):
 
     def _attribute_of(self, origin: Origin, expr: ast.Attribute, scope: Scope) -> V:
         match origin:
-            case Result(callee=Scope(kind="class") as owner) | Reference(target=Scope(kind="class") as owner):
+            case Result(callee=Scope(kind="class") as owner, node=call, scope=made):
+                given = self._given_to_field(owner, call, expr.attr)
+                return self(given, made) if given is not None else self._member(owner, expr, scope)
+            case Reference(target=Scope(kind="class") as owner):
                 return self._member(owner, expr, scope)
             case Display() if is_configured(origin):
                 key = ast.Constant(expr.attr)
@@ -370,6 +373,11 @@ class Evaluation(Generic[V]):
             case Parameter() as parameter if (method := self._values.method_of(parameter, expr.attr)) is not None:
                 return self._domain.reference(method, expr, scope)
         return self._domain.attribute(expr, scope, self)
+
+    def _given_to_field(self, owner: Scope, call: ast.Call, name: str) -> ast.expr | None:
+        """What an object of a data class or named tuple is given for a field that its class does not set itself."""
+        is_kept = name in fields(owner) and self._names.method(owner, CONSTRUCTOR) is None
+        return field_value(call, owner, name) if is_kept and name not in owner.attributes else None
 
     def _default_callables(self, option: str, scope: Scope) -> list[Site]:
         """The classes and functions that an option has by default: `parser.add_argument("--model", default=Net)`."""
