@@ -32,15 +32,23 @@ from torchrepro_lint.dataflow.abstract_values import (
     put_items,
     unpacked,
 )
-from torchrepro_lint.dataflow.binding import CONSTRUCTOR, field_value, fields, is_super, keyword_value, value_for
+from torchrepro_lint.dataflow.binding import (
+    CONSTRUCTOR,
+    argument_for,
+    field_value,
+    fields,
+    is_super,
+    keyword_value,
+    value_for,
+)
 from torchrepro_lint.dataflow.domain import Domain
-from torchrepro_lint.dataflow.reaching_definitions import MAX_BINDINGS, definitions, reaching
+from torchrepro_lint.dataflow.reaching_definitions import MAX_BINDINGS, definitions, reaching, reads
 from torchrepro_lint.dataflow.sites import CallSite, Site
 from torchrepro_lint.dataflow.store import Store
 from torchrepro_lint.index import Binding, ModuleFacts, Scope
 from torchrepro_lint.project.declarations import declarations
 from torchrepro_lint.project.kinds import UNTOLD
-from torchrepro_lint.project.names import Names, Variable
+from torchrepro_lint.project.names import Names, Variable, is_left_open
 from torchrepro_lint.project.project import Project
 from torchrepro_lint.tracking import Memo, Rests
 
@@ -315,6 +323,8 @@ class Evaluation(Generic[V]):
     def _passed(self, call: ast.Call, caller: Scope, parameter: Binding, function: Scope) -> V:
         """What one call gives a parameter."""
         given = value_for(call, caller, function, parameter)
+        if given is None and parameter.value is not None and _is_left_out(call, caller, parameter, function):
+            return self(parameter.value, function.parent or function)
         return self(*given) if given is not None else self._domain.unpassed(call, caller, parameter, function, self)
 
     def _unpack(self, value: ast.expr, path: tuple[int, ...], scope: Scope) -> V:
@@ -340,7 +350,8 @@ class Evaluation(Generic[V]):
             return self._variable(target, target.bindings, expr, scope)
         owner = scope.method_class
         if owner is not None and scope.is_self(expr.value):
-            return self._member(owner, expr, scope)
+            classes = self._values.classes_of_self(owner, expr.attr)
+            return self._join([self._member(each, expr, scope) for each in classes])
         held = self._origins(expr.value, scope)
         return self._join([self._attribute_of(origin, expr, scope) for origin in held])
 
@@ -509,6 +520,7 @@ class Values(Evaluation["list[Origin]"]):
         self._store = store
         self._called_by: Memo[list[str | Scope | None]] = Memo(self._tracker)
         self._upwards: Memo[dict[Scope, list[ast.Call]]] = Memo(self._tracker)
+        self._selves: Memo[list[Scope]] = Memo(self._tracker)
         self._reached_by: dict[ast.Name, tuple[Binding, ...]] = {}
         self._outer: dict[Scope, frozenset[str]] = {}
 
@@ -517,6 +529,7 @@ class Values(Evaluation["list[Origin]"]):
         self.__dict__.pop("configured", None)
         self._called_by.clear()
         self._upwards.clear()
+        self._selves.clear()
         self._reached_by.clear()
         self._outer.clear()
 
@@ -585,6 +598,25 @@ class Values(Evaluation["list[Origin]"]):
         else:
             above = None
         return call, above if isinstance(above, Scope) else None
+
+    def classes_of_self(self, owner: Scope, name: str) -> list[Scope]:
+        """The classes whose `self.name` a method of a class may read: those that are derived from it, where it leaves
+        the name open; these as well, where they override an attribute of the class."""
+        return self._selves.get((owner, name), self._classes_of_self, (owner, name))
+
+    def _classes_of_self(self, owner: Scope, name: str) -> list[Scope]:
+        bases = [base for base in self._names.bases(owner) if not isinstance(base, str)]
+        nearest = next((base for base in bases if name in base.bindings), None)
+        shared = nearest.bindings[name] if nearest is not None else []
+        own = [binding for base in bases for binding, _ in base.attributes.get(name, ())]
+        methods = [nearest.children[b.node] for b in shared if nearest is not None and b.kind in ("function", "class")]
+        is_open = all(map(_is_none, own)) and (
+            all(map(is_left_open, methods)) if methods else all(map(_is_none, shared))
+        )
+        if not is_open and (own or methods):
+            return [owner]
+        setting = [c for c in self._names.derived(owner) if name in c.bindings or (is_open and name in c.attributes)]
+        return (setting or [owner]) if is_open else [owner, *setting]
 
     def _rebound(self, owner: Scope) -> frozenset[str]:
         """The names that functions inside bind by `global` or `nonlocal`."""
@@ -656,6 +688,12 @@ def _constructor_calls(facts: ModuleFacts) -> dict[Scope, list[ast.Call]]:
     return found
 
 
+def _is_none(binding: Binding) -> bool:
+    """Whether a name is only announced: `model = None`, `model: nn.Module`."""
+    is_unset = binding.kind == "assign" and (binding.value is None or isinstance(binding.value, ast.Constant))
+    return is_unset and getattr(binding.value, "value", None) is None
+
+
 def _kept(callee: str | None, call: ast.Call, expr: ast.Attribute) -> ast.expr | None:
     """The argument, passed by its place, that an object keeps as an attribute of the same name."""
     row = catalogue.names("callables", "keeps").get(callee) if callee is not None else None
@@ -663,6 +701,30 @@ def _kept(callee: str | None, call: ast.Call, expr: ast.Attribute) -> ast.expr |
     if place is None or any(isinstance(a, ast.Starred) for a in call.args[: place + 1]):
         return None
     return call.args[place] if place < len(call.args) else None
+
+
+def _is_left_out(call: ast.Call, caller: Scope, parameter: Binding, function: Scope) -> bool:
+    """Whether a call passes a parameter neither itself nor by the `**options` that it unpacks, which are written out
+    and only ever unpacked."""
+    name = parameter.node.arg  # type: ignore[attr-defined]
+    by_itself = ast.Call(call.func, call.args, [k for k in call.keywords if k.arg is not None])
+    unpacked = [k.value for k in call.keywords if k.arg is None]
+    return argument_for(by_itself, function, name) is None and all(
+        name not in keys for mapping in unpacked for keys in [_only_keys(mapping, caller) or (name,)]
+    )
+
+
+def _only_keys(mapping: ast.expr, scope: Scope) -> list[object] | None:
+    """The keys of a dict that is written out and bound to one name, which is read to unpack it alone."""
+    bound = scope.bindings_of(mapping)
+    owner = scope.binding_scope(mapping.id) if isinstance(mapping, ast.Name) else None
+    match bound:
+        case [Binding(kind="assign", value=ast.Dict(keys=keys))] if owner is not None and isinstance(mapping, ast.Name):
+            parents = scope.facts.parents
+            uses = (parents.get(site.node) for site in reads(mapping.id, owner))
+            if all(isinstance(use, ast.keyword) and use.arg is None for use in uses):
+                return [getattr(key, "value", None) for key in keys]
+    return None
 
 
 def _runs_in(scope: Scope, owner: Scope) -> bool:

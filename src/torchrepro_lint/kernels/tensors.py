@@ -12,7 +12,7 @@ from functools import cached_property
 from typing import TypeAlias
 
 from torchrepro_lint.dataflow import CallSite, Program
-from torchrepro_lint.dataflow.abstract_values import Display, Origin, Result, display_item, put_items
+from torchrepro_lint.dataflow.abstract_values import MAX_ITEMS, Display, Origin, Result, display_item, put_items
 from torchrepro_lint.dataflow.binding import argument_for, field_value, keyword_value
 from torchrepro_lint.dataflow.domain import Domain, Of, Passed, Written
 from torchrepro_lint.dataflow.reaching_definitions import shape_names
@@ -99,8 +99,9 @@ class Tensors(Domain[Traits]):
             case ast.AugAssign(target=ast.Name() as target, value=value):
                 before = of(target, scope)  # `x += y` changes nothing else than where a gradient comes from
                 added = of(value, scope).gradient if before.gradient is False else False
-                is_new = added or (added is None and before.tensor is False)  # `loss = 0.0; loss += f(x)`
-                return before._replace(gradient=added) if is_new else before
+                if before.tensor is False and added is not False:  # `loss = 0.0; loss += f(x)`
+                    return before._replace(tensor=None, gradient=added, whole=None)
+                return before._replace(gradient=added) if added else before
             case ast.AugAssign():
                 return _NOTHING
         return UNKNOWN_TRAITS
@@ -186,6 +187,16 @@ class Tensors(Domain[Traits]):
         held = [self._under(value, path[1:], where, of, learned) for value, where in known]
         return self.join(held) if known else Traits(gradient=learned or None)
 
+    def _has_gradients(self, container: ast.expr, scope: Scope, of: Of[Traits]) -> bool:
+        """Whether an item of a list that is written out has a gradient: `layers = [x]; layers.append(f(layers[i]))`."""
+
+        def joined() -> Traits:
+            lists = [(o.node.elts, o.scope) for o in self.program.origins(container, scope)
+                     if isinstance(o, Display) and isinstance(o.node, ast.List | ast.Tuple)]  # fmt: skip
+            return self.join([of(item, where) for items, where in lists for item in items[:MAX_ITEMS]])
+
+        return self.program.evaluation(self).guarded(("items", container), scope, joined).gradient is True
+
     def _under(self, value: ast.expr, path: Path, scope: Scope, of: Of[Traits], learned: bool) -> Traits:
         if path:
             return self._held(value, path, scope, of, learned=learned)
@@ -220,7 +231,11 @@ class Tensors(Domain[Traits]):
 
     def parameter(self, binding: Binding, function: Scope, of: Of[Traits]) -> Traits:
         """Of a module's `forward` by the calls of its objects: all that is known of it, if the module works on nothing
-        else; otherwise whether it is data, as what the outermost model is given."""
+        else; otherwise whether it is data, as what the outermost model is given. Of another function that may be called
+        unseen, whether a call in its own file gives it a gradient."""
+        if self.asks_callers(function):
+            found = self.given(binding, function, [])
+            return found._replace(gradient=True) if self._is_given_gradient(binding, function, of) else found
         owner = function.parent
         calls = module_calls(owner, self.program) if self._is_forward(function) and owner is not None else None
         if calls is None or owner is None:
@@ -236,6 +251,11 @@ class Tensors(Domain[Traits]):
             return found._replace(gradient=True)
         is_data = bool(passed) and self._without_gradient(passed, len(passed) == len(calls))
         return found._replace(gradient=False) if is_data else found
+
+    def _is_given_gradient(self, binding: Binding, function: Scope, of: Of[Traits]) -> bool:
+        calls = self.program.callers.in_sight(function) if function.kind == "function" else ()
+        passed = ((argument_for(call, function, binding.node.arg), scope) for call, scope in calls)  # type: ignore[attr-defined]
+        return any(of(value, scope).gradient for value, scope in passed if isinstance(value, ast.expr))
 
     def _without_gradient(self, passed: Sequence[Passed[Traits]], complete: bool) -> bool:
         """Whether no call that may train passes anything but data. Objects made by name may be called unseen."""
@@ -317,6 +337,8 @@ class Tensors(Domain[Traits]):
             held = self._held(container, (key.value,), scope, of)
             if held != UNKNOWN_TRAITS:
                 return held
+        elif key is not None and self._has_gradients(container, scope, of):
+            return Traits(gradient=True)
         return _part_of(container, whole)
 
 
