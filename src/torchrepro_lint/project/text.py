@@ -256,8 +256,16 @@ class ProjectText:
 
 def uses(word: bytes, text: bytes) -> bool:
     """Whether a text has a word other than to define it, or behind a `#`."""
-    use = rb"^(?:(?!\b(?:def|class)[ \t]+%b\b)[^#\n])*?\b%b\b" % (word, word)
-    return word in text and re.search(use, text, re.MULTILINE) is not None
+    at = text.find(word)
+    while at >= 0:
+        end, before = at + len(word), text[text.rfind(b"\n", 0, at) + 1 : at]
+        is_whole = (
+            text[at - 1 : at].translate(_ONLY_WORDS) in b" " and text[end : end + 1].translate(_ONLY_WORDS) in b" "
+        )
+        if is_whole and b"#" not in before and not before.rstrip().endswith((b"def", b"class")):
+            return True
+        at = text.find(word, end)
+    return False
 
 
 def matches(pattern: re.Pattern[bytes], text: bytes, signs: Sequence[bytes]) -> bool:
