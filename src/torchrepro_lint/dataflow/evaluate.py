@@ -19,6 +19,7 @@ from torchrepro_lint.dataflow.abstract_values import (
     MAX_SETS,
     SAME_OBJECT,
     AbstractValues,
+    Constant,
     Display,
     Origin,
     Parameter,
@@ -43,9 +44,10 @@ from torchrepro_lint.dataflow.binding import (
 )
 from torchrepro_lint.dataflow.domain import Domain
 from torchrepro_lint.dataflow.reaching_definitions import MAX_BINDINGS, definitions, reaching, reads
+from torchrepro_lint.dataflow.registries import Registries
 from torchrepro_lint.dataflow.sites import CallSite, Site
 from torchrepro_lint.dataflow.store import Store
-from torchrepro_lint.index import Binding, ModuleFacts, Scope
+from torchrepro_lint.index import Binding, ModuleFacts, Scope, last_name
 from torchrepro_lint.project.declarations import declarations
 from torchrepro_lint.project.kinds import UNTOLD
 from torchrepro_lint.project.names import Names, Variable, is_left_open
@@ -62,9 +64,13 @@ MAX_DEPTH = 20  # a value passed through three functions, each with an unpacking
 MAX_STEPS = 120
 MAX_UPDATES = 64  # of one name in a row, `x = f(x)`: far more than is followed, and than anybody writes
 MAX_CONSTRUCTORS = 8  # one above the other, by which an argument is passed on
+MAX_CHOSEN = 8  # functions or classes of one table, where it is not known which is meant
+_MAKES = ("build", "create", "make", "instantiate", "construct")  # what the names of functions begin with that call
+_NAMING = ("type", "name", "_target_", "cls", "class")  # what they are told, in a configuration
 _NOWHERE = MAX_DEPTH + 1
 _NO_CIRCLE: frozenset[Part] = frozenset()
 
+Chosen: TypeAlias = "tuple[Sequence[Scope | str], bool]"
 CallersOf: TypeAlias = "Callable[[Scope], list[CallSite] | None]"
 
 
@@ -421,6 +427,9 @@ class Evaluation(Generic[V]):
     def _item(self, value: ast.expr, key: ast.expr, scope: Scope) -> V:
         if not self._domain.opens:
             return self._domain.item(value, key, scope, self)
+        kept = self._values.kept_under(value, key, scope)
+        if kept:
+            return self._join([self._domain.reference(target, key, scope) for target in kept])
         found: list[V] = []
         for origin in self._origins(value, scope):
             items = display_items(origin, key) if not self._is_set_elsewhere(origin, value, key, scope) else []
@@ -475,6 +484,11 @@ class Evaluation(Generic[V]):
         known = self._domain.known_call(call, scope, self)
         if known is not None:
             return known
+        chosen = self._values.chosen(call, scope)
+        if chosen is not None:
+            kept, is_called = chosen
+            refer = self._domain.reference
+            return self._join([self._called(t, call, scope) if is_called else refer(t, call, scope) for t in kept])
         return self._join([self._called(callee, call, scope) for callee in self._callees(call, scope)])
 
     def _called(self, callee: str | Scope | None, call: ast.Call, scope: Scope) -> V:
@@ -521,15 +535,18 @@ class Values(Evaluation["list[Origin]"]):
         self._called_by: Memo[list[str | Scope | None]] = Memo(self._tracker)
         self._upwards: Memo[dict[Scope, list[ast.Call]]] = Memo(self._tracker)
         self._selves: Memo[list[Scope]] = Memo(self._tracker)
+        self._chosen_by: Memo[Chosen | None] = Memo(self._tracker)
         self._reached_by: dict[ast.Name, tuple[Binding, ...]] = {}
         self._outer: dict[Scope, frozenset[str]] = {}
 
     def forget(self) -> None:
         super().forget()
         self.__dict__.pop("configured", None)
+        self.__dict__.pop("registries", None)
         self._called_by.clear()
         self._upwards.clear()
         self._selves.clear()
+        self._chosen_by.clear()
         self._reached_by.clear()
         self._outer.clear()
 
@@ -632,6 +649,75 @@ class Values(Evaluation["list[Origin]"]):
 
         paths = Paths(defaults=self.are_defaults)
         return ConfiguredValues(self._project, Evaluation(paths, self._names, self._callers_of, self).ask)
+
+    # -- what is chosen by its name -----------------------------------------------------------------------------------
+    @cached_property
+    def registries(self) -> Registries:
+        """The tables of functions and classes that the program fills."""
+        return Registries(self._project, self._definitions)
+
+    def _definitions(self, expr: ast.expr, scope: Scope) -> list[Scope]:
+        found = [o.target for o in self.value(expr, scope) if isinstance(o, Reference)]
+        return [target for target in found if isinstance(target, Scope) and target.kind in ("function", "class")]
+
+    def kept_under(self, table: ast.expr, key: ast.expr | None, scope: Scope) -> list[Scope]:
+        """What a table of functions or classes has under a key: the one, or all where the key is not known."""
+        known = self.registries.of(table, scope)
+        names = (
+            [o.value for o in self.value(key, scope) if isinstance(o, Constant)] if known and key is not None else []
+        )
+        named = [entry.target for entry in known if entry.name in names]
+        return list(dict.fromkeys(named or ([entry.target for entry in known] if not names else [])))[:MAX_CHOSEN]
+
+    def chosen(self, call: ast.Call, scope: Scope) -> Chosen | None:
+        """The functions or classes that a call chooses by name, and whether it calls what it chooses:
+        `MODELS.get(name)`, `MODELS.build(config)`, `build(config, MODELS)`, `getattr(models, name)`."""
+        return self._chosen_by.get((call, scope), self._asked, (self._chosen, call, scope))
+
+    def _chosen(self, call: ast.Call, scope: Scope) -> Chosen | None:
+        kept: Sequence[Scope | str] = []
+        match call:
+            case ast.Call(func=ast.Name(id="getattr"), args=[held, name, *_]):
+                found = self._members(held, name, scope)
+                return (found, False) if found else None
+            case ast.Call(func=ast.Attribute(value=table, attr="get"), args=[key, *_]):
+                kept = self.kept_under(table, key, scope) or self._written_under(table, key, scope)
+            case ast.Call(func=ast.Attribute(value=table, attr=name)) if name.startswith(_MAKES):
+                kept = self.kept_under(table, self._name_in(call, scope), scope)
+            case ast.Call(func=function, args=[_, *rest]) if last_name(function).startswith(_MAKES):
+                given = [*rest, *(k.value for k in call.keywords)]
+                tables = [v for v in given if isinstance(v, ast.Name | ast.Attribute) and self.registries.of(v, scope)]
+                kept = self.kept_under(tables[0], self._name_in(call, scope), scope) if len(tables) == 1 else []
+        return (kept, last_name(call.func) != "get") if kept else None
+
+    def _members(self, held: ast.expr, name: ast.expr, scope: Scope) -> list[Scope | str]:
+        modules = [o.target for o in self.value(held, scope) if isinstance(o, Reference)]
+        if [getattr(module, "kind", "") for module in modules] != ["module"]:
+            return []
+        return self._members_of(modules[0], name, scope)
+
+    def _members_of(self, module: str | Scope, name: ast.expr, scope: Scope) -> list[Scope | str]:
+        """The functions and classes of a module that have one of the names that an expression may be."""
+        names = [o.value for o in self.value(name, scope) if isinstance(o, Constant) and isinstance(o.value, str)]
+        found = [self._names.members(module, (each,)) for each in names]
+        return [target for target in found if isinstance(target, Scope | str)]
+
+    def _written_under(self, table: ast.expr, key: ast.expr, scope: Scope) -> list[Scope | str]:
+        """What `{"a": A, "b": B}.get(key)` gives, of functions and classes alone."""
+        held = [o for o in self.value(table, scope) if isinstance(o, Display) and not is_configured(o)]
+        items = [(item, o.scope) for o in held for item in display_items(o, key)]
+        kept = [target for item in items for target in self._definitions(*item)]
+        return list(kept) if len(kept) == len(items) <= MAX_CHOSEN else []
+
+    def _name_in(self, call: ast.Call, scope: Scope) -> ast.expr | None:
+        """What says which one is made: the first argument, or what stands in it as the type."""
+        first = call.args[0] if call.args else None
+        for origin in self.value(first, scope) if first is not None else ():
+            for key in _NAMING:
+                item = display_item(origin, ast.Constant(key)) if isinstance(origin, Display) else None
+                if isinstance(item, ast.Constant):
+                    return item
+        return first
 
     def method_of(self, parameter: Parameter, name: str) -> Scope | None:
         """The method of a parameter that nobody is seen to pass, by the class that it is annotated with."""

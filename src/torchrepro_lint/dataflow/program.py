@@ -191,6 +191,9 @@ class Program:
         return [target for target in self.runs(call, scope) if isinstance(target, Scope)]
 
     def _runs(self, call: ast.Call, scope: Scope) -> tuple[str | Scope, ...]:
+        chosen = self.values.chosen(call, scope)
+        if chosen is not None and chosen[1]:
+            return tuple(chosen[0])
         target = self.names.resolve(call.func, scope)
         if isinstance(target, str | Scope):
             return tuple(made.target for made in self._instantiated(target, call, scope)) or (target,)
