@@ -10,8 +10,10 @@ that is made of itself (`x = f(x)` in a loop) is what it may be so far, and beyo
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Callable, Sequence
 from functools import cache, cached_property
+from itertools import islice
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeAlias, TypeVar
 
 from torchrepro_lint import catalogue
@@ -64,12 +66,14 @@ MAX_DEPTH = 20  # a value passed through three functions, each with an unpacking
 MAX_STEPS = 120
 MAX_UPDATES = 64  # of one name in a row, `x = f(x)`: far more than is followed, and than anybody writes
 MAX_CONSTRUCTORS = 8  # one above the other, by which an argument is passed on
+MAX_SETTERS = 12  # files that mention a class, of whose objects attributes are set
 MAX_CHOSEN = 8  # functions or classes of one table, where it is not known which is meant
 _MAKES = ("build", "create", "make", "instantiate", "construct")  # what the names of functions begin with that call
 _NAMING = ("type", "name", "_target_", "cls", "class")  # what they are told, in a configuration
 _NOWHERE = MAX_DEPTH + 1
 _NO_CIRCLE: frozenset[Part] = frozenset()
 
+_Bound: TypeAlias = "tuple[Binding, Scope]"
 Chosen: TypeAlias = "tuple[Sequence[Scope | str], bool]"
 CallersOf: TypeAlias = "Callable[[Scope], list[CallSite] | None]"
 
@@ -356,8 +360,8 @@ class Evaluation(Generic[V]):
             return self._variable(target, target.bindings, expr, scope)
         owner = scope.method_class
         if owner is not None and scope.is_self(expr.value):
-            classes = self._values.classes_of_self(owner, expr.attr)
-            return self._join([self._member(each, expr, scope) for each in classes])
+            found = [self._member(each, expr, scope) for each in self._values.classes_of_self(owner, expr.attr)]
+            return self._join([*found, *(self(*site) for site in self._values.set_outside(owner, expr.attr))])
         held = self._origins(expr.value, scope)
         return self._join([self._attribute_of(origin, expr, scope) for origin in held])
 
@@ -535,6 +539,7 @@ class Values(Evaluation["list[Origin]"]):
         self._called_by: Memo[list[str | Scope | None]] = Memo(self._tracker)
         self._upwards: Memo[dict[Scope, list[ast.Call]]] = Memo(self._tracker)
         self._selves: Memo[list[Scope]] = Memo(self._tracker)
+        self._set_outside: Memo[list[Site]] = Memo(self._tracker)
         self._chosen_by: Memo[Chosen | None] = Memo(self._tracker)
         self._reached_by: dict[ast.Name, tuple[Binding, ...]] = {}
         self._outer: dict[Scope, frozenset[str]] = {}
@@ -546,6 +551,7 @@ class Values(Evaluation["list[Origin]"]):
         self._called_by.clear()
         self._upwards.clear()
         self._selves.clear()
+        self._set_outside.clear()
         self._chosen_by.clear()
         self._reached_by.clear()
         self._outer.clear()
@@ -618,22 +624,62 @@ class Values(Evaluation["list[Origin]"]):
 
     def classes_of_self(self, owner: Scope, name: str) -> list[Scope]:
         """The classes whose `self.name` a method of a class may read: those that are derived from it, where it leaves
-        the name open; these as well, where they override an attribute of the class."""
+        the name open; these as well, where they override an attribute of a class that is never made itself."""
         return self._selves.get((owner, name), self._classes_of_self, (owner, name))
 
     def _classes_of_self(self, owner: Scope, name: str) -> list[Scope]:
-        bases = [base for base in self._names.bases(owner) if not isinstance(base, str)]
-        nearest = next((base for base in bases if name in base.bindings), None)
-        shared = nearest.bindings[name] if nearest is not None else []
-        own = [binding for base in bases for binding, _ in base.attributes.get(name, ())]
-        methods = [nearest.children[b.node] for b in shared if nearest is not None and b.kind in ("function", "class")]
-        is_open = all(map(_is_none, own)) and (
-            all(map(is_left_open, methods)) if methods else all(map(_is_none, shared))
-        )
-        if not is_open and (own or methods):
+        own, shared = self._set_by_class(owner, name)
+        is_open = self._is_open(own, shared)
+        if not is_open and (own or any(b.kind in ("function", "class") for b, _ in shared)):
             return [owner]
         setting = [c for c in self._names.derived(owner) if name in c.bindings or (is_open and name in c.attributes)]
-        return (setting or [owner]) if is_open else [owner, *setting]
+        if not setting or (not is_open and self._is_made(owner)):
+            return [owner]
+        is_told = is_open and all(b.value is not None or b.kind == "function" for b, _ in (*own, *shared))
+        return setting if is_told else [owner, *setting]
+
+    def _set_by_class(self, owner: Scope, name: str) -> tuple[list[_Bound], list[_Bound]]:
+        """What the methods of a class and of its bases set an attribute to, and what the nearest class does that has
+        it at its own level."""
+        bases = [base for base in self._names.bases(owner) if not isinstance(base, str)]
+        nearest = next((base for base in bases if name in base.bindings), None)
+        shared = [(b, nearest) for b in nearest.bindings[name]] if nearest is not None else []
+        return [pair for base in bases for pair in base.attributes.get(name, ())], shared
+
+    def _is_open(self, own: list[_Bound], shared: list[_Bound]) -> bool:
+        methods = [scope.defined(b.node) for b, scope in shared if b.kind in ("function", "class")]
+        kept = all(map(is_left_open, methods)) if methods else all(_is_none(b) for b, _ in shared)
+        return kept and all(_is_none(b) for b, _ in own)
+
+    def _is_made(self, owner: Scope) -> bool:
+        """Whether a class may be called by its own name."""
+        called = re.compile(rb"(?<!class )\b%b\s*\(" % owner.own_name.encode())
+        text = self._project.text
+        paths = text.mentioning(owner.own_name)
+        return paths is None or len(paths) > MAX_SETTERS or any(text.has(path, called) for path in paths)
+
+    def set_outside(self, owner: Scope, name: str) -> list[Site]:
+        """What other code sets an attribute to that the class of an object leaves open: `solver.model = Net()`."""
+        return self._set_outside.get((owner, name), self._find_outside, (owner, name))
+
+    def _find_outside(self, owner: Scope, name: str) -> list[Site]:
+        own, shared = self._set_by_class(owner, name)
+        paths = self._project.text.mentioning(owner.own_name) if self._is_open(own, shared) else None
+        if paths is None or len(paths) > MAX_SETTERS:
+            return []
+        loaded = (self._project.load(str(path)) for path in paths)
+        sets = (item for facts in loaded if facts is not None for item in facts.attribute_sets.get(name, ()))
+        return [
+            Site(item.value, item.scope)
+            for item in islice(sets, MAX_SETS)
+            if item.value is not None and self._is_object_of(owner, item.target.value, item.scope)
+        ]
+
+    def _is_object_of(self, owner: Scope, held: ast.expr, scope: Scope) -> bool:
+        if scope.is_self(held):
+            return False
+        made = (o.callee for o in self.value(held, scope) if isinstance(o, Result))
+        return any(isinstance(c, Scope) and c.kind == "class" and owner in self._names.bases(c) for c in made)
 
     def _rebound(self, owner: Scope) -> frozenset[str]:
         """The names that functions inside bind by `global` or `nonlocal`."""
