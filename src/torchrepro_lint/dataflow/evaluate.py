@@ -69,6 +69,7 @@ MAX_CONSTRUCTORS = 8  # one above the other, by which an argument is passed on
 MAX_SETTERS = 12  # files that mention a class, of whose objects attributes are set
 MAX_CHOSEN = 8  # functions or classes of one table, where it is not known which is meant
 _MAKES = ("build", "create", "make", "instantiate", "construct")  # what the names of functions begin with that call
+BEGINNINGS = frozenset(name[:4] for name in ("get", "getattr", *_MAKES))  # of calls that may choose by a name
 _NAMING = ("type", "name", "_target_", "cls", "class")  # what they are told, in a configuration
 _NOWHERE = MAX_DEPTH + 1
 _NO_CIRCLE: frozenset[Part] = frozenset()
@@ -332,10 +333,11 @@ class Evaluation(Generic[V]):
 
     def _passed(self, call: ast.Call, caller: Scope, parameter: Binding, function: Scope) -> V:
         """What one call gives a parameter."""
-        given = value_for(call, caller, function, parameter)
-        if given is None and parameter.value is not None and _is_left_out(call, caller, parameter, function):
+        if (given := value_for(call, caller, function, parameter)) is not None:
+            return self(*given)
+        if parameter.value is not None and _is_left_out(call, caller, parameter, function):
             return self(parameter.value, function.parent or function)
-        return self(*given) if given is not None else self._domain.unpassed(call, caller, parameter, function, self)
+        return self._domain.unpassed(call, caller, parameter, function, self)
 
     def _unpack(self, value: ast.expr, path: tuple[int, ...], scope: Scope) -> V:
         if not self._domain.opens:
@@ -485,14 +487,13 @@ class Evaluation(Generic[V]):
 
     # -- calls ------------------------------------------------------------------------------------------------------
     def _call(self, call: ast.Call, scope: Scope) -> V:
-        known = self._domain.known_call(call, scope, self)
-        if known is not None:
+        if (known := self._domain.known_call(call, scope, self)) is not None:
             return known
-        chosen = self._values.chosen(call, scope)
-        if chosen is not None:
-            kept, is_called = chosen
-            refer = self._domain.reference
-            return self._join([self._called(t, call, scope) if is_called else refer(t, call, scope) for t in kept])
+        if getattr(call.func, "attr", getattr(call.func, "id", ""))[:4] in BEGINNINGS:
+            kept, is_called = self._values.chosen(call, scope) or ((), False)
+            give = self._called if is_called else self._domain.reference
+            if kept:
+                return self._join([give(target, call, scope) for target in kept])
         return self._join([self._called(callee, call, scope) for callee in self._callees(call, scope)])
 
     def _called(self, callee: str | Scope | None, call: ast.Call, scope: Scope) -> V:
