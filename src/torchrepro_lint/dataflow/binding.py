@@ -6,7 +6,7 @@ import ast
 
 from torchrepro_lint.dataflow.abstract_values import Unknown
 from torchrepro_lint.dataflow.sites import Site
-from torchrepro_lint.index import Binding, FunctionNode, Scope
+from torchrepro_lint.index import Binding, FunctionNode, Scope, keyword_value
 
 CONSTRUCTOR = "__init__"
 
@@ -60,11 +60,6 @@ def field_value(call: ast.Call, owner: Scope, key: object) -> ast.expr | None:
     if any(isinstance(a, ast.Starred) for a in call.args[: place + 1]):
         return None
     return call.args[place] if place < len(call.args) else keyword_value(call, str(name))
-
-
-def keyword_value(call: ast.Call, *names: str) -> ast.expr | None:
-    """What `call` passes by the first keyword that has one of these names, as it is written."""
-    return next((keyword.value for keyword in call.keywords if keyword.arg in names), None)
 
 
 def passed_by_name(call: ast.Call, *positional: str) -> dict[str | None, ast.expr]:

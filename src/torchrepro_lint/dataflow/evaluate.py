@@ -41,7 +41,6 @@ from torchrepro_lint.dataflow.binding import (
     field_value,
     fields,
     is_super,
-    keyword_value,
     value_for,
 )
 from torchrepro_lint.dataflow.domain import Domain
@@ -49,15 +48,17 @@ from torchrepro_lint.dataflow.reaching_definitions import MAX_BINDINGS, definiti
 from torchrepro_lint.dataflow.registries import Registries
 from torchrepro_lint.dataflow.sites import CallSite, Site
 from torchrepro_lint.dataflow.store import Store
-from torchrepro_lint.index import Binding, ModuleFacts, Scope, last_name
+from torchrepro_lint.index import Binding, ModuleFacts, Scope, keyword_value, last_name
 from torchrepro_lint.project.declarations import declarations
 from torchrepro_lint.project.kinds import UNTOLD
+from torchrepro_lint.project.listed import ANY
 from torchrepro_lint.project.names import Names, Variable, is_left_open
 from torchrepro_lint.project.project import Project
 from torchrepro_lint.tracking import Memo, Rests
 
 if TYPE_CHECKING:
     from torchrepro_lint.dataflow.configured_values import ConfiguredValues
+    from torchrepro_lint.dataflow.paths import Patterns
 
 V = TypeVar("V")
 A = TypeVar("A")
@@ -71,6 +72,7 @@ MAX_CHOSEN = 8  # functions or classes of one table, where it is not known which
 _MAKES = ("build", "create", "make", "instantiate", "construct")  # what the names of functions begin with that call
 BEGINNINGS = frozenset(name[:4] for name in ("get", "getattr", *_MAKES))  # of calls that may choose by a name
 _NAMING = ("type", "name", "_target_", "cls", "class")  # what they are told, in a configuration
+MAX_MODULES = 16  # of which one is imported by its name
 _NOWHERE = MAX_DEPTH + 1
 _NO_CIRCLE: frozenset[Part] = frozenset()
 
@@ -415,7 +417,7 @@ class Evaluation(Generic[V]):
     def _member(self, owner: Scope, expr: ast.Attribute, scope: Scope) -> V:
         """What an attribute of an object of the project may be: what any method of its class or of a base sets it to,
         and what the nearest class that has it at its own level does."""
-        name, classes = expr.attr, [base for base in self._names.bases(owner) if not isinstance(base, str)]
+        name, classes = expr.attr, self._names.classes(owner)
         bindings = [self._values.kept(*pair, owner) for base in classes for pair in base.attributes.get(name, ())]
         nearest = next((base for base in classes if name in base.bindings), None)
         bindings += [(b, nearest) for b in nearest.bindings[name]] if nearest is not None else []
@@ -506,18 +508,17 @@ class Evaluation(Generic[V]):
             found = self._parsed(call, scope)
         if found is not None:
             return found
-        module = self._imported_by_name(call, scope) if callee == "importlib.import_module" else None
-        if module is not None:
-            return self._domain.reference(module, call, scope)
+        modules = self._imported_by_name(call, scope) if callee == "importlib.import_module" else []
+        if modules:
+            return self._join([self._domain.reference(module, call, scope) for module in modules])
         return self._domain.result(callee, call, scope, self)
 
-    def _imported_by_name(self, call: ast.Call, scope: Scope) -> Scope | None:
-        """The project's module that `import_module("package.module")` gives."""
-        match call.args:
-            case [ast.Constant(value=str() as name)] if not name.startswith("."):
-                target = self._names.imported(Binding("import", call, target=name), scope.facts)
-                return target if isinstance(target, Scope) else None
-        return None
+    def _imported_by_name(self, call: ast.Call, scope: Scope) -> list[Scope]:
+        """The project's modules that `import_module(f"models.{name}")` may give; none where it may be many."""
+        names = self._values.names_like(call.args[0], scope) if len(call.args) == 1 and not call.keywords else []
+        bindings = [Binding("import", call, target=name) for name in names if not name.startswith(".")]
+        found = [self._names.imported(binding, scope.facts) for binding in bindings]
+        return [module for module in found if isinstance(module, Scope)] if len(found) <= MAX_MODULES else []
 
     # -- what the engine itself needs to know ---------------------------------------------------------------------
     def _origins(self, expr: ast.expr, scope: Scope) -> list[Origin]:
@@ -549,6 +550,7 @@ class Values(Evaluation["list[Origin]"]):
         super().forget()
         self.__dict__.pop("configured", None)
         self.__dict__.pop("registries", None)
+        self.__dict__.pop("_paths", None)
         self._called_by.clear()
         self._upwards.clear()
         self._selves.clear()
@@ -692,10 +694,19 @@ class Values(Evaluation["list[Origin]"]):
     def configured(self) -> ConfiguredValues:
         """What configuration files say."""
         from torchrepro_lint.dataflow.configured_values import ConfiguredValues  # few programs read one
-        from torchrepro_lint.dataflow.paths import Paths
 
-        paths = Paths(defaults=self.are_defaults)
-        return ConfiguredValues(self._project, Evaluation(paths, self._names, self._callers_of, self).ask)
+        return ConfiguredValues(self._project, self._paths.ask)
+
+    @cached_property
+    def _paths(self) -> Evaluation[Patterns]:
+        from torchrepro_lint.dataflow.paths import Paths  # likewise
+
+        return Evaluation(Paths(defaults=self.are_defaults), self._names, self._callers_of, self)
+
+    def names_like(self, expr: ast.expr, scope: Scope) -> list[str]:
+        """The names of modules that a text may be, of which parts may be unknown."""
+        importer, found = scope.facts.source.path, self._paths.ask(expr, scope)
+        return [n for name in found for n in (self._project.modules_like(name, importer) if ANY in name else [name])]
 
     # -- what is chosen by its name -----------------------------------------------------------------------------------
     @cached_property
@@ -707,14 +718,18 @@ class Values(Evaluation["list[Origin]"]):
         found = [o.target for o in self.value(expr, scope) if isinstance(o, Reference)]
         return [target for target in found if isinstance(target, Scope) and target.kind in ("function", "class")]
 
-    def kept_under(self, table: ast.expr, key: ast.expr | None, scope: Scope) -> list[Scope]:
+    def kept_under(self, table: ast.expr, key: ast.expr | None, scope: Scope) -> Sequence[Scope | str]:
         """What a table of functions or classes has under a key: the one, or all where the key is not known."""
-        known = self.registries.of(table, scope)
-        names = (
-            [o.value for o in self.value(key, scope) if isinstance(o, Constant)] if known and key is not None else []
-        )
-        named = [entry.target for entry in known if entry.name in names]
-        return list(dict.fromkeys(named or ([entry.target for entry in known] if not names else [])))[:MAX_CHOSEN]
+        match table:
+            case ast.Call(func=ast.Name(id="vars"), args=[held]) | ast.Attribute(value=held, attr="__dict__"):
+                return self._members(held, key, scope) if key is not None else []
+            case ast.Call(func=ast.Name(id="globals"), args=[]):
+                return self._members_of(scope.facts.scope, key, scope) if key is not None else []
+        known, names = self.registries.of(table, scope), []
+        if known and key is not None:
+            names = [o.value for o in self.value(key, scope) if isinstance(o, Constant)]
+        kept = dict.fromkeys(e.target for e in known if not names or e.name is None or e.name in names)
+        return list(kept) if len(kept) <= MAX_CHOSEN else []
 
     def chosen(self, call: ast.Call, scope: Scope) -> Chosen | None:
         """The functions or classes that a call chooses by name, and whether it calls what it chooses:
@@ -882,6 +897,4 @@ def attribute_values(attribute: ast.Attribute, scope: Scope) -> list[Site]:
 
 
 def _is_class_method(scope: Scope) -> bool:
-    node = scope.node
-    decorators = node.decorator_list if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) else []
-    return any(isinstance(d, ast.Name) and d.id == "classmethod" for d in decorators)
+    return any(isinstance(d, ast.Name) and d.id == "classmethod" for d in scope.decorators)

@@ -9,10 +9,9 @@ import ast
 from functools import cache
 
 from torchrepro_lint import catalogue
+from torchrepro_lint.dataflow import Of
 from torchrepro_lint.dataflow.abstract_values import Result
-from torchrepro_lint.dataflow.binding import keyword_value
-from torchrepro_lint.dataflow.domain import Of
-from torchrepro_lint.index import Binding, Scope, last_name
+from torchrepro_lint.index import Binding, Scope, arguments_of, keyword_value, last_name
 from torchrepro_lint.kernels import hints
 from torchrepro_lint.kernels.annotations import dimensions_of_pattern, literal_text
 from torchrepro_lint.kernels.layers import SEQUENCE, Layers
@@ -61,7 +60,7 @@ class Calls:
         return self._any_gradient(call, scope)
 
     def _any_gradient(self, call: ast.Call, scope: Scope) -> bool:
-        return any(self._read(v, scope).gradient for v in (*call.args, *(k.value for k in call.keywords)))
+        return any(self._read(v, scope).gradient for v in arguments_of(call))
 
     def _external(self, name: str, call: ast.Call, scope: Scope) -> Traits:
         root, last = name.partition(".")[0], name.rpartition(".")[2]

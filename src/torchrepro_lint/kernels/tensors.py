@@ -11,12 +11,12 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TypeAlias
 
-from torchrepro_lint.dataflow import CallSite, Program
+from torchrepro_lint.dataflow import CallSite, Domain, Of, Program, Written
 from torchrepro_lint.dataflow.abstract_values import MAX_ITEMS, Display, Origin, Result, display_item, put_items
-from torchrepro_lint.dataflow.binding import argument_for, field_value, keyword_value
-from torchrepro_lint.dataflow.domain import Domain, Of, Passed, Written
+from torchrepro_lint.dataflow.binding import argument_for, field_value
+from torchrepro_lint.dataflow.domain import Passed
 from torchrepro_lint.dataflow.reaching_definitions import shape_names
-from torchrepro_lint.index import Binding, Scope
+from torchrepro_lint.index import Binding, Scope, keyword_value
 from torchrepro_lint.kernels import hints
 from torchrepro_lint.kernels.annotations import annotated, literal_text
 from torchrepro_lint.kernels.context import context, is_made_without_gradient
@@ -125,10 +125,10 @@ class Tensors(Domain[Traits]):
         `sums.index_add_(0, index, x)`, `sums[:2] = x`."""
 
         def written() -> Traits:
-            values = (self.traits(value, scope) for value, scope in written_into(name, owner, self.program))
+            values = (self.traits(value, scope) for value, scope in written_into(name, owner))
             return Traits(gradient=any(traits.gradient for traits in values))
 
-        if is_made_to_require_gradient(name, owner, self.program):
+        if is_made_to_require_gradient(name, owner):
             return True
         return self.program.evaluation(self).guarded(("written", name), owner, written).gradient is True
 
@@ -312,9 +312,7 @@ class Tensors(Domain[Traits]):
 
     def _registered(self, owner: Scope, name: str, of: Of[Traits]) -> Traits | None:
         """A parameter or buffer that a module registers by its name."""
-        for base in self.program.names.bases(owner):
-            if not isinstance(base, Scope):
-                continue
+        for base in self.program.names.classes(owner):
             for method, gradient in (("register_buffer", False), ("register_parameter", True)):
                 for call, where in base.facts.calls.get(method, ()):
                     if where.method_class is base and call.args and literal_text(call.args[0]) == name:
