@@ -34,8 +34,8 @@ from torchrepro_lint.tracking import Question, numbers
 if TYPE_CHECKING:
     from torchrepro_lint.project.project import Project
 
-SEARCHES = (text.MENTIONING, text.CONTAINING, text.DEFINES, text.DEFINING, text.DERIVING, text.FRONTS, text.MATCH)
-_EXACT = (text.MENTIONING, text.CONTAINING, text.DEFINING, text.FRONTS)
+_EXACT = (text.MENTIONING, text.USING, text.CONTAINING, text.DEFINING, text.DERIVING, text.FRONTS)
+SEARCHES = (*_EXACT, text.DEFINES, text.DERIVES, text.MATCH)
 
 
 class Listing:
@@ -211,7 +211,9 @@ class Validity:
             return text.is_front(Path(path), about)
         if kind in (text.DEFINES, text.DEFINING):
             return word in listing.definitions[path]
-        if kind == text.DERIVING:
+        if kind == text.USING:
+            return text.uses(word, listing.contents[path])
+        if kind in (text.DERIVES, text.DERIVING):
             return word in text.bases(listing.contents[path])
         if kind == text.MATCH:
             pattern, flags, *signs = about

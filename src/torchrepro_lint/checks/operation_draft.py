@@ -16,7 +16,7 @@ from torchrepro_lint.dataflow import Module, Program, Site
 from torchrepro_lint.elements import Certainty, Property
 from torchrepro_lint.evidence import DTYPE
 from torchrepro_lint.index import arguments_of
-from torchrepro_lint.kernels.triggers import GETTER, any_called
+from torchrepro_lint.kernels.triggers import GETTER, any_called, calls_of_values
 
 if TYPE_CHECKING:
     from torchrepro_lint.kernels.arguments import OperationCall
@@ -38,7 +38,7 @@ _KEEP = ("contiguous", "flatten", "reshape", "view", "transpose", "permute", "de
 
 def verdicts_of(module: Module, program: Program, *, own: bool = True) -> Iterator[OperationVerdict]:
     """Those on PyTorch's own operations, or on those of other packages."""
-    if any_called(module.facts):
+    if any_called(module.facts) or calls_of_values(module.facts, program):
         from torchrepro_lint.kernels.verdicts import verdicts
 
         yield from (v for v in verdicts(module, program) if (v.operation.package == "torch") is own)

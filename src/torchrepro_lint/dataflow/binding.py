@@ -46,6 +46,22 @@ def value_for(call: ast.Call, caller: Scope, function: Scope, parameter: Binding
     return Site(parameter.value, function.parent or function) if is_default else None  # type: ignore[arg-type]
 
 
+def fields(owner: Scope) -> list[str]:
+    """The fields of a data class or named tuple, which has no constructor in sight, in the order of its arguments."""
+    body = owner.node.body if isinstance(owner.node, ast.ClassDef) else ()
+    return [s.target.id for s in body if isinstance(s, ast.AnnAssign) and isinstance(s.target, ast.Name)]
+
+
+def field_value(call: ast.Call, owner: Scope, key: object) -> ast.expr | None:
+    """What a construction of such a class gives a field, by its name or place; None when it is left out."""
+    known = fields(owner)
+    name = known[key] if isinstance(key, int) and 0 <= key < len(known) else key
+    place = known.index(name) if isinstance(name, str) and name in known else len(call.args)
+    if any(isinstance(a, ast.Starred) for a in call.args[: place + 1]):
+        return None
+    return call.args[place] if place < len(call.args) else keyword_value(call, str(name))
+
+
 def passed_by_name(call: ast.Call, *positional: str) -> dict[str | None, ast.expr]:
     """What a call passes, by keywords; and by these names what it passes by position."""
     return {k.arg: k.value for k in call.keywords} | dict(zip(positional, call.args, strict=False))

@@ -20,10 +20,12 @@ from torchrepro_lint.dataflow.sites import CallSite
 from torchrepro_lint.index import ITEM, ModuleFacts, Scope
 from torchrepro_lint.project.contents import calls_any, may_call
 from torchrepro_lint.project.importers import MAX_USERS
+from torchrepro_lint.project.names import is_left_open
 from torchrepro_lint.project.project import Project
 from torchrepro_lint.tracking import Memo
 
 MAX_FILES = 12
+MAX_MENTIONS = 36  # files, of which those that only define or comment on the name are left out
 _RUN_BY_KEYWORD = {"Process": "target", "Thread": "target", "Timer": "function"}
 _RUN_BY_PLACE = ("spawn", "start_processes", "submit", "apply_async")
 _RUNNERS = (*_RUN_BY_KEYWORD, *_RUN_BY_PLACE)
@@ -90,6 +92,8 @@ class Callers:
     def _paths(self, function: Scope, name: str) -> list[Path] | None:
         own = function.facts.source.path
         paths = self._project.text.mentioning(name)
+        if paths is not None and MAX_FILES < len(paths) <= MAX_MENTIONS:
+            paths = self._project.text.using(name)
         if paths is not None and len(paths) > MAX_FILES and function.self_name is None:
             users = self._users.get(own, lambda: self._project.users([own]))
             paths = [p for p in paths if p in users or p == own] if len(users) < MAX_USERS else None
@@ -136,7 +140,8 @@ class Callers:
         if owner is not None and owner.kind == "class":
             of_objects = self._of_objects.get((facts, spelled), partial(self._find_of_objects, facts, spelled))
             above = [base for base in self._project.names.bases(owner)[1:] if isinstance(base, Scope)]
-            for called in (function, *above):
+            methods = [method for base in above if (method := self._project.names.method(base, spelled)) is not None]
+            for called in (function, *above, *filter(is_left_open, methods)):
                 numbered = numbered | of_objects.get(called, {})
         yield from (sites[number] for number in sorted(numbered))
 
@@ -170,7 +175,10 @@ class Callers:
     def _classes(self, receiver: ast.expr, scope: Scope) -> Iterator[Scope]:
         """The class of `self`, or of an object that is made in sight, and may be kept as an attribute of `self`."""
         is_kept = isinstance(receiver, ast.Attribute) and scope.is_self(receiver.value)
-        if not isinstance(receiver, ast.Name) and not is_kept:
+        is_made = isinstance(receiver, ast.Call) and isinstance(
+            self._project.names.resolve(receiver.func, scope), Scope
+        )
+        if not isinstance(receiver, ast.Name) and not is_kept and not is_made:
             return
         if scope.is_self(receiver):
             yield from (scope.method_class,) if scope.method_class is not None else ()

@@ -7,12 +7,13 @@ Values travel by the ways of `evaluate`, and by a few more for which it has no a
 from __future__ import annotations
 
 import ast
+import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 from torchrepro_lint import catalogue
-from torchrepro_lint.dataflow.abstract_values import Display, Origin, is_configured
+from torchrepro_lint.dataflow.abstract_values import Constant, Display, Origin, is_configured
 from torchrepro_lint.dataflow.binding import passed_by_name
 from torchrepro_lint.dataflow.configured_values import rows
 from torchrepro_lint.dataflow.evaluate import CallersOf, Values
@@ -76,6 +77,11 @@ class Defaults(Values):
                 if target is not None:
                     yield Instantiation(target, Site(mapping, written), depth == 0)
 
+    def named(self, path: ast.expr, scope: Scope) -> list[str | Scope]:
+        """The classes or functions whose full names an expression has as texts."""
+        texts = [o.value for o in self.value(path, scope) if isinstance(o, Constant) and isinstance(o.value, str)]
+        return [target for text in texts if (target := self._named(text, scope)) is not None]
+
     def _named(self, dotted: str, scope: Scope) -> str | Scope | None:
         """A class or function by its full name, as an import in the same file would find it."""
         target = self._names.imported(Binding("import", scope.node, target=dotted), scope.facts)
@@ -126,11 +132,20 @@ class Defaults(Values):
     def _of_decorator(self, decorator: ast.Call, outer: Scope) -> Site | None:
         given = passed_by_name(decorator, "config_path", "config_name")
         folder, name = (self._text(given.get(key), outer) for key in ("config_path", "config_name"))
-        if folder is None:
+        if folder is None or name is None:
             return None
-        if name == "":  # before Hydra 1.0 one path named the file
+        only = self._only_one_in(folder, outer) if folder and not name else None
+        if only is None and not name:  # before Hydra 1.0 one path named the file
             folder, _, name = folder.rpartition("/")
-        return self._composed_from(folder, name, outer) if name is not None else None
+        return self._composed_from(folder, only or name, outer)
+
+    def _only_one_in(self, folder: str, scope: Scope) -> str | None:
+        """The one configuration that a folder has, where the user names it on the command line."""
+        base = Path(folder) if Path(folder).is_absolute() else scope.facts.source.path.parent / folder
+        place = os.path.normpath(base)
+        found = [facts.source.path for facts in self._project.configurations.every_yaml() or ()]
+        inside = [path.stem for path in found if str(path.parent) == place]
+        return inside[0] if len(inside) == 1 else None
 
     def _of_composition(self, call: ast.Call, scope: Scope) -> Site | None:
         """What `compose("config")` gives, where the file initialises Hydra once, and nothing is overridden."""

@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 
 from torchrepro_lint.dataflow import references
 from torchrepro_lint.dataflow.abstract_values import SAME_ITEMS
-from torchrepro_lint.dataflow.binding import argument_place, parameter_at, takes_keywords
+from torchrepro_lint.dataflow.binding import argument_place, fields, parameter_at, takes_keywords
 from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.dataflow.reaching_definitions import reads_of_binding, reads_of_object
 from torchrepro_lint.dataflow.sites import CallSite, Site
@@ -304,10 +304,9 @@ def _constructed(use: Use[Any], argument: Argument, owner: Scope, edges: Edges) 
     if constructor is not None:
         yield from edges.parameter(argument, constructor, use)
         return
-    assert isinstance(owner.node, ast.ClassDef)  # of a data class or named tuple, which keeps it in a field
-    fields = [s.target.id for s in owner.node.body if isinstance(s, ast.AnnAssign) and isinstance(s.target, ast.Name)]
-    place = argument.position if argument.position is not None else len(fields)
-    name = argument.name or (fields[place] if place < len(fields) else None)
+    known = fields(owner)  # of a data class or named tuple, which keeps it in a field
+    place = argument.position if argument.position is not None else len(known)
+    name = argument.name or (known[place] if place < len(known) else None)
     if name is None:
         yield ESCAPED
         return

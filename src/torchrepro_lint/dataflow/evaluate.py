@@ -10,8 +10,10 @@ that is made of itself (`x = f(x)` in a loop) is what it may be so far, and beyo
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Callable, Sequence
 from functools import cache, cached_property
+from itertools import islice
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeAlias, TypeVar
 
 from torchrepro_lint import catalogue
@@ -19,6 +21,7 @@ from torchrepro_lint.dataflow.abstract_values import (
     MAX_SETS,
     SAME_OBJECT,
     AbstractValues,
+    Constant,
     Display,
     Origin,
     Parameter,
@@ -32,16 +35,24 @@ from torchrepro_lint.dataflow.abstract_values import (
     put_items,
     unpacked,
 )
-from torchrepro_lint.dataflow.binding import CONSTRUCTOR, is_super, value_for
+from torchrepro_lint.dataflow.binding import (
+    CONSTRUCTOR,
+    argument_for,
+    field_value,
+    fields,
+    is_super,
+    value_for,
+)
 from torchrepro_lint.dataflow.domain import Domain
-from torchrepro_lint.dataflow.reaching_definitions import MAX_BINDINGS, definitions, reaching
+from torchrepro_lint.dataflow.reaching_definitions import MAX_BINDINGS, definitions, reaching, reads
+from torchrepro_lint.dataflow.registries import Registries
 from torchrepro_lint.dataflow.sites import CallSite, Site
 from torchrepro_lint.dataflow.store import Store
-from torchrepro_lint.index import Binding, ModuleFacts, Scope, keyword_value
+from torchrepro_lint.index import Binding, ModuleFacts, Scope, keyword_value, last_name
 from torchrepro_lint.project.declarations import declarations
 from torchrepro_lint.project.kinds import UNTOLD
 from torchrepro_lint.project.listed import ANY
-from torchrepro_lint.project.names import Names, Variable
+from torchrepro_lint.project.names import Names, Variable, is_left_open
 from torchrepro_lint.project.project import Project
 from torchrepro_lint.tracking import Memo, Rests
 
@@ -56,10 +67,17 @@ MAX_DEPTH = 20  # a value passed through three functions, each with an unpacking
 MAX_STEPS = 120
 MAX_UPDATES = 64  # of one name in a row, `x = f(x)`: far more than is followed, and than anybody writes
 MAX_CONSTRUCTORS = 8  # one above the other, by which an argument is passed on
+MAX_SETTERS = 12  # files that mention a class, of whose objects attributes are set
+MAX_CHOSEN = 8  # functions or classes of one table, where it is not known which is meant
+_MAKES = ("build", "create", "make", "instantiate", "construct")  # what the names of functions begin with that call
+BEGINNINGS = frozenset(name[:4] for name in ("get", "getattr", *_MAKES))  # of calls that may choose by a name
+_NAMING = ("type", "name", "_target_", "cls", "class")  # what they are told, in a configuration
 MAX_MODULES = 16  # of which one is imported by its name
 _NOWHERE = MAX_DEPTH + 1
 _NO_CIRCLE: frozenset[Part] = frozenset()
 
+_Bound: TypeAlias = "tuple[Binding, Scope]"
+Chosen: TypeAlias = "tuple[Sequence[Scope | str], bool]"
 CallersOf: TypeAlias = "Callable[[Scope], list[CallSite] | None]"
 
 
@@ -317,8 +335,11 @@ class Evaluation(Generic[V]):
 
     def _passed(self, call: ast.Call, caller: Scope, parameter: Binding, function: Scope) -> V:
         """What one call gives a parameter."""
-        given = value_for(call, caller, function, parameter)
-        return self(*given) if given is not None else self._domain.unpassed(call, caller, parameter, function, self)
+        if (given := value_for(call, caller, function, parameter)) is not None:
+            return self(*given)
+        if parameter.value is not None and _is_left_out(call, caller, parameter, function):
+            return self(parameter.value, function.parent or function)
+        return self._domain.unpassed(call, caller, parameter, function, self)
 
     def _unpack(self, value: ast.expr, path: tuple[int, ...], scope: Scope) -> V:
         if not self._domain.opens:
@@ -343,13 +364,17 @@ class Evaluation(Generic[V]):
             return self._variable(target, target.bindings, expr, scope)
         owner = scope.method_class
         if owner is not None and scope.is_self(expr.value):
-            return self._member(owner, expr, scope)
+            found = [self._member(each, expr, scope) for each in self._values.classes_of_self(owner, expr.attr)]
+            return self._join([*found, *(self(*site) for site in self._values.set_outside(owner, expr.attr))])
         held = self._origins(expr.value, scope)
         return self._join([self._attribute_of(origin, expr, scope) for origin in held])
 
     def _attribute_of(self, origin: Origin, expr: ast.Attribute, scope: Scope) -> V:
         match origin:
-            case Result(callee=Scope(kind="class") as owner) | Reference(target=Scope(kind="class") as owner):
+            case Result(callee=Scope(kind="class") as owner, node=call, scope=made):
+                given = self._given_to_field(owner, call, expr.attr)
+                return self(given, made) if given is not None else self._member(owner, expr, scope)
+            case Reference(target=Scope(kind="class") as owner):
                 return self._member(owner, expr, scope)
             case Display() if is_configured(origin):
                 key = ast.Constant(expr.attr)
@@ -373,6 +398,11 @@ class Evaluation(Generic[V]):
             case Parameter() as parameter if (method := self._values.method_of(parameter, expr.attr)) is not None:
                 return self._domain.reference(method, expr, scope)
         return self._domain.attribute(expr, scope, self)
+
+    def _given_to_field(self, owner: Scope, call: ast.Call, name: str) -> ast.expr | None:
+        """What an object of a data class or named tuple is given for a field that its class does not set itself."""
+        is_kept = name in fields(owner) and self._names.method(owner, CONSTRUCTOR) is None
+        return field_value(call, owner, name) if is_kept and name not in owner.attributes else None
 
     def _default_callables(self, option: str, scope: Scope) -> list[Site]:
         """The classes and functions that an option has by default: `parser.add_argument("--model", default=Net)`."""
@@ -405,6 +435,9 @@ class Evaluation(Generic[V]):
     def _item(self, value: ast.expr, key: ast.expr, scope: Scope) -> V:
         if not self._domain.opens:
             return self._domain.item(value, key, scope, self)
+        kept = self._values.kept_under(value, key, scope)
+        if kept:
+            return self._join([self._domain.reference(target, key, scope) for target in kept])
         found: list[V] = []
         for origin in self._origins(value, scope):
             items = display_items(origin, key) if not self._is_set_elsewhere(origin, value, key, scope) else []
@@ -456,9 +489,13 @@ class Evaluation(Generic[V]):
 
     # -- calls ------------------------------------------------------------------------------------------------------
     def _call(self, call: ast.Call, scope: Scope) -> V:
-        known = self._domain.known_call(call, scope, self)
-        if known is not None:
+        if (known := self._domain.known_call(call, scope, self)) is not None:
             return known
+        if getattr(call.func, "attr", getattr(call.func, "id", ""))[:4] in BEGINNINGS:
+            kept, is_called = self._values.chosen(call, scope) or ((), False)
+            give = self._called if is_called else self._domain.reference
+            if kept:
+                return self._join([give(target, call, scope) for target in kept])
         return self._join([self._called(callee, call, scope) for callee in self._callees(call, scope)])
 
     def _called(self, callee: str | Scope | None, call: ast.Call, scope: Scope) -> V:
@@ -503,15 +540,22 @@ class Values(Evaluation["list[Origin]"]):
         self._store = store
         self._called_by: Memo[list[str | Scope | None]] = Memo(self._tracker)
         self._upwards: Memo[dict[Scope, list[ast.Call]]] = Memo(self._tracker)
+        self._selves: Memo[list[Scope]] = Memo(self._tracker)
+        self._set_outside: Memo[list[Site]] = Memo(self._tracker)
+        self._chosen_by: Memo[Chosen | None] = Memo(self._tracker)
         self._reached_by: dict[ast.Name, tuple[Binding, ...]] = {}
         self._outer: dict[Scope, frozenset[str]] = {}
 
     def forget(self) -> None:
         super().forget()
         self.__dict__.pop("configured", None)
+        self.__dict__.pop("registries", None)
         self.__dict__.pop("_paths", None)
         self._called_by.clear()
         self._upwards.clear()
+        self._selves.clear()
+        self._set_outside.clear()
+        self._chosen_by.clear()
         self._reached_by.clear()
         self._outer.clear()
 
@@ -581,6 +625,65 @@ class Values(Evaluation["list[Origin]"]):
             above = None
         return call, above if isinstance(above, Scope) else None
 
+    def classes_of_self(self, owner: Scope, name: str) -> list[Scope]:
+        """The classes whose `self.name` a method of a class may read: those that are derived from it, where it leaves
+        the name open; these as well, where they override an attribute of a class that is never made itself."""
+        return self._selves.get((owner, name), self._classes_of_self, (owner, name))
+
+    def _classes_of_self(self, owner: Scope, name: str) -> list[Scope]:
+        own, shared = self._set_by_class(owner, name)
+        is_open = self._is_open(own, shared)
+        if not is_open and (own or any(b.kind in ("function", "class") for b, _ in shared)):
+            return [owner]
+        setting = [c for c in self._names.derived(owner) if name in c.bindings or (is_open and name in c.attributes)]
+        if not setting or (not is_open and self._is_made(owner)):
+            return [owner]
+        is_told = is_open and all(b.value is not None or b.kind == "function" for b, _ in (*own, *shared))
+        return setting if is_told else [owner, *setting]
+
+    def _set_by_class(self, owner: Scope, name: str) -> tuple[list[_Bound], list[_Bound]]:
+        """What the methods of a class and of its bases set an attribute to, and what the nearest class does that has
+        it at its own level."""
+        bases = [base for base in self._names.bases(owner) if not isinstance(base, str)]
+        nearest = next((base for base in bases if name in base.bindings), None)
+        shared = [(b, nearest) for b in nearest.bindings[name]] if nearest is not None else []
+        return [pair for base in bases for pair in base.attributes.get(name, ())], shared
+
+    def _is_open(self, own: list[_Bound], shared: list[_Bound]) -> bool:
+        methods = [scope.defined(b.node) for b, scope in shared if b.kind in ("function", "class")]
+        kept = all(map(is_left_open, methods)) if methods else all(_is_none(b) for b, _ in shared)
+        return kept and all(_is_none(b) for b, _ in own)
+
+    def _is_made(self, owner: Scope) -> bool:
+        """Whether a class may be called by its own name."""
+        called = re.compile(rb"(?<!class )\b%b\s*\(" % owner.own_name.encode())
+        text = self._project.text
+        paths = text.mentioning(owner.own_name)
+        return paths is None or len(paths) > MAX_SETTERS or any(text.has(path, called) for path in paths)
+
+    def set_outside(self, owner: Scope, name: str) -> list[Site]:
+        """What other code sets an attribute to that the class of an object leaves open: `solver.model = Net()`."""
+        return self._set_outside.get((owner, name), self._find_outside, (owner, name))
+
+    def _find_outside(self, owner: Scope, name: str) -> list[Site]:
+        own, shared = self._set_by_class(owner, name)
+        paths = self._project.text.mentioning(owner.own_name) if self._is_open(own, shared) else None
+        if paths is None or len(paths) > MAX_SETTERS:
+            return []
+        loaded = (self._project.load(str(path)) for path in paths)
+        sets = (item for facts in loaded if facts is not None for item in facts.attribute_sets.get(name, ()))
+        return [
+            Site(item.value, item.scope)
+            for item in islice(sets, MAX_SETS)
+            if item.value is not None and self._is_object_of(owner, item.target.value, item.scope)
+        ]
+
+    def _is_object_of(self, owner: Scope, held: ast.expr, scope: Scope) -> bool:
+        if scope.is_self(held):
+            return False
+        made = (o.callee for o in self.value(held, scope) if isinstance(o, Result))
+        return any(isinstance(c, Scope) and c.kind == "class" and owner in self._names.bases(c) for c in made)
+
     def _rebound(self, owner: Scope) -> frozenset[str]:
         """The names that functions inside bind by `global` or `nonlocal`."""
         if owner not in self._outer:
@@ -604,6 +707,79 @@ class Values(Evaluation["list[Origin]"]):
         """The names of modules that a text may be, of which parts may be unknown."""
         importer, found = scope.facts.source.path, self._paths.ask(expr, scope)
         return [n for name in found for n in (self._project.modules_like(name, importer) if ANY in name else [name])]
+
+    # -- what is chosen by its name -----------------------------------------------------------------------------------
+    @cached_property
+    def registries(self) -> Registries:
+        """The tables of functions and classes that the program fills."""
+        return Registries(self._project, self._definitions)
+
+    def _definitions(self, expr: ast.expr, scope: Scope) -> list[Scope]:
+        found = [o.target for o in self.value(expr, scope) if isinstance(o, Reference)]
+        return [target for target in found if isinstance(target, Scope) and target.kind in ("function", "class")]
+
+    def kept_under(self, table: ast.expr, key: ast.expr | None, scope: Scope) -> Sequence[Scope | str]:
+        """What a table of functions or classes has under a key: the one, or all where the key is not known."""
+        match table:
+            case ast.Call(func=ast.Name(id="vars"), args=[held]) | ast.Attribute(value=held, attr="__dict__"):
+                return self._members(held, key, scope) if key is not None else []
+            case ast.Call(func=ast.Name(id="globals"), args=[]):
+                return self._members_of(scope.facts.scope, key, scope) if key is not None else []
+        known, names = self.registries.of(table, scope), []
+        if known and key is not None:
+            names = [o.value for o in self.value(key, scope) if isinstance(o, Constant)]
+        kept = dict.fromkeys(e.target for e in known if not names or e.name is None or e.name in names)
+        return list(kept) if len(kept) <= MAX_CHOSEN else []
+
+    def chosen(self, call: ast.Call, scope: Scope) -> Chosen | None:
+        """The functions or classes that a call chooses by name, and whether it calls what it chooses:
+        `MODELS.get(name)`, `MODELS.build(config)`, `build(config, MODELS)`, `getattr(models, name)`."""
+        return self._chosen_by.get((call, scope), self._asked, (self._chosen, call, scope))
+
+    def _chosen(self, call: ast.Call, scope: Scope) -> Chosen | None:
+        kept: Sequence[Scope | str] = []
+        match call:
+            case ast.Call(func=ast.Name(id="getattr"), args=[held, name, *_]):
+                found = self._members(held, name, scope)
+                return (found, False) if found else None
+            case ast.Call(func=ast.Attribute(value=table, attr="get"), args=[key, *_]):
+                kept = self.kept_under(table, key, scope) or self._written_under(table, key, scope)
+            case ast.Call(func=ast.Attribute(value=table, attr=name)) if name.startswith(_MAKES):
+                kept = self.kept_under(table, self._name_in(call, scope), scope)
+            case ast.Call(func=function, args=[_, *rest]) if last_name(function).startswith(_MAKES):
+                given = [*rest, *(k.value for k in call.keywords)]
+                tables = [v for v in given if isinstance(v, ast.Name | ast.Attribute) and self.registries.of(v, scope)]
+                kept = self.kept_under(tables[0], self._name_in(call, scope), scope) if len(tables) == 1 else []
+        return (kept, last_name(call.func) != "get") if kept else None
+
+    def _members(self, held: ast.expr, name: ast.expr, scope: Scope) -> list[Scope | str]:
+        modules = [o.target for o in self.value(held, scope) if isinstance(o, Reference)]
+        if [getattr(module, "kind", "") for module in modules] != ["module"]:
+            return []
+        return self._members_of(modules[0], name, scope)
+
+    def _members_of(self, module: str | Scope, name: ast.expr, scope: Scope) -> list[Scope | str]:
+        """The functions and classes of a module that have one of the names that an expression may be."""
+        names = [o.value for o in self.value(name, scope) if isinstance(o, Constant) and isinstance(o.value, str)]
+        found = [self._names.members(module, (each,)) for each in names]
+        return [target for target in found if isinstance(target, Scope | str)]
+
+    def _written_under(self, table: ast.expr, key: ast.expr, scope: Scope) -> list[Scope | str]:
+        """What `{"a": A, "b": B}.get(key)` gives, of functions and classes alone."""
+        held = [o for o in self.value(table, scope) if isinstance(o, Display) and not is_configured(o)]
+        items = [(item, o.scope) for o in held for item in display_items(o, key)]
+        kept = [target for item in items for target in self._definitions(*item)]
+        return list(kept) if len(kept) == len(items) <= MAX_CHOSEN else []
+
+    def _name_in(self, call: ast.Call, scope: Scope) -> ast.expr | None:
+        """What says which one is made: the first argument, or what stands in it as the type."""
+        first = call.args[0] if call.args else None
+        for origin in self.value(first, scope) if first is not None else ():
+            for key in _NAMING:
+                item = display_item(origin, ast.Constant(key)) if isinstance(origin, Display) else None
+                if isinstance(item, ast.Constant):
+                    return item
+        return first
 
     def method_of(self, parameter: Parameter, name: str) -> Scope | None:
         """The method of a parameter that nobody is seen to pass, by the class that it is annotated with."""
@@ -663,6 +839,12 @@ def _constructor_calls(facts: ModuleFacts) -> dict[Scope, list[ast.Call]]:
     return found
 
 
+def _is_none(binding: Binding) -> bool:
+    """Whether a name is only announced: `model = None`, `model: nn.Module`."""
+    is_unset = binding.kind == "assign" and (binding.value is None or isinstance(binding.value, ast.Constant))
+    return is_unset and getattr(binding.value, "value", None) is None
+
+
 def _kept(callee: str | None, call: ast.Call, expr: ast.Attribute) -> ast.expr | None:
     """The argument, passed by its place, that an object keeps as an attribute of the same name."""
     row = catalogue.names("callables", "keeps").get(callee) if callee is not None else None
@@ -670,6 +852,30 @@ def _kept(callee: str | None, call: ast.Call, expr: ast.Attribute) -> ast.expr |
     if place is None or any(isinstance(a, ast.Starred) for a in call.args[: place + 1]):
         return None
     return call.args[place] if place < len(call.args) else None
+
+
+def _is_left_out(call: ast.Call, caller: Scope, parameter: Binding, function: Scope) -> bool:
+    """Whether a call passes a parameter neither itself nor by the `**options` that it unpacks, which are written out
+    and only ever unpacked."""
+    name = parameter.node.arg  # type: ignore[attr-defined]
+    by_itself = ast.Call(call.func, call.args, [k for k in call.keywords if k.arg is not None])
+    unpacked = [k.value for k in call.keywords if k.arg is None]
+    return argument_for(by_itself, function, name) is None and all(
+        name not in keys for mapping in unpacked for keys in [_only_keys(mapping, caller) or (name,)]
+    )
+
+
+def _only_keys(mapping: ast.expr, scope: Scope) -> list[object] | None:
+    """The keys of a dict that is written out and bound to one name, which is read to unpack it alone."""
+    bound = scope.bindings_of(mapping)
+    owner = scope.binding_scope(mapping.id) if isinstance(mapping, ast.Name) else None
+    match bound:
+        case [Binding(kind="assign", value=ast.Dict(keys=keys))] if owner is not None and isinstance(mapping, ast.Name):
+            parents = scope.facts.parents
+            uses = (parents.get(site.node) for site in reads(mapping.id, owner))
+            if all(isinstance(use, ast.keyword) and use.arg is None for use in uses):
+                return [getattr(key, "value", None) for key in keys]
+    return None
 
 
 def _runs_in(scope: Scope, owner: Scope) -> bool:

@@ -11,7 +11,7 @@ from itertools import islice
 from typing import NamedTuple
 
 from torchrepro_lint.dataflow.abstract_values import Constant, Display, Origin, Parameter, Result, is_configured
-from torchrepro_lint.dataflow.binding import argument_for, positional_parameters
+from torchrepro_lint.dataflow.binding import argument_for, field_value, positional_parameters
 from torchrepro_lint.dataflow.calls import Call
 from torchrepro_lint.dataflow.conditions import conditions
 from torchrepro_lint.dataflow.enclosing import ancestors, arm_of
@@ -429,10 +429,7 @@ def _given_to_field(name: str, constructed: Frame) -> ast.expr | object | None:
         return None
     if any(k.arg is None for k in call.keywords) or any(isinstance(a, ast.Starred) for a in call.args):
         return OBJECT
-    fields = [s.target.id for s in getattr(constructed.function.node, "body", ())
-              if isinstance(s, ast.AnnAssign) and isinstance(s.target, ast.Name)]  # fmt: skip
-    by_place = dict(zip(fields, call.args, strict=False))
-    return next((k.value for k in call.keywords if k.arg == name), by_place.get(name))
+    return field_value(call, constructed.function, name)
 
 
 def _falls_back_on_namesake(choice: ast.IfExp, arm: ast.expr) -> bool:

@@ -14,7 +14,7 @@ from torchrepro_lint import catalogue
 from torchrepro_lint.dataflow.abstract_values import Constant, Origin, Reference, Result
 from torchrepro_lint.dataflow.call_graph import Callers
 from torchrepro_lint.dataflow.domain import Domain
-from torchrepro_lint.dataflow.evaluate import Evaluation, Values
+from torchrepro_lint.dataflow.evaluate import BEGINNINGS, Evaluation, Values
 from torchrepro_lint.dataflow.sites import CallSite
 from torchrepro_lint.dataflow.store import Store
 from torchrepro_lint.index import ModuleFacts, Scope, last_name
@@ -192,8 +192,14 @@ class Program:
 
     def _runs(self, call: ast.Call, scope: Scope) -> tuple[str | Scope, ...]:
         target = self.names.resolve(call.func, scope)
-        if isinstance(target, str | Scope):
+        if isinstance(target, str):
             return tuple(made.target for made in self._instantiated(target, call, scope)) or (target,)
+        if last_name(call.func)[:4] in BEGINNINGS:
+            chosen = self.values.chosen(call, scope)
+            if chosen is not None and chosen[1]:
+                return tuple(chosen[0])
+        if isinstance(target, Scope):
+            return (target,)
         if isinstance(call.func, ast.Attribute) and self.is_of_builtin(call.func.attr):
             return ()
         callees = self.values.callees(call, scope)

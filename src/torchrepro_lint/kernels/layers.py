@@ -60,9 +60,9 @@ class Layers:
             return [target] if target.kind == "function" else []
         if isinstance(target, str):
             return []
-        own = self._own_method(call.func, scope)
-        if own is not None:
-            return [own]
+        own = self._own_methods(call.func, scope)
+        if own:
+            return own
         return [f for made in self.made(call.func, scope) if (f := self.forward(made)) is not None]
 
     def forward(self, made: Result) -> Scope | None:
@@ -82,11 +82,12 @@ class Layers:
         own = (site for site in calls if site[1].function is constructor)
         return next((site for site in own if self.program.callee(*site) == f"{SEQUENCE}.__init__"), None)
 
-    def _own_method(self, function: ast.expr, scope: Scope) -> Scope | None:
+    def _own_methods(self, function: ast.expr, scope: Scope) -> list[Scope]:
         owner = scope.method_class
         if owner is None or not isinstance(function, ast.Attribute) or not scope.is_self(function.value):
-            return None
-        return self.program.names.method(owner, function.attr)
+            return []
+        classes = self.program.values.classes_of_self(owner, function.attr)
+        return [m for each in classes if (m := self.program.names.method(each, function.attr)) is not None]
 
     def _is_module_class(self, callee: str | Scope | None) -> bool:
         if isinstance(callee, Scope):

@@ -30,7 +30,7 @@ def module_calls(owner: Scope, program: Program) -> tuple[CallSite, ...] | None:
     """The calls of the objects of a class; None where there may be others: a class derives from it, or one of its
     objects goes where it cannot be followed."""
     constructor = program.names.method(owner, "__init__")
-    made = program.callers_of(constructor) if constructor is not None and constructor.parent is owner else None
+    made = program.callers_of(constructor if constructor is not None and constructor.parent is owner else owner)
     is_derived_from = program.project.text.derives(owner.own_name)
     if not made or is_derived_from:
         return None

@@ -6,6 +6,7 @@ Resolves what is called; `signatures` knows what PyTorch's own functions do, the
 from __future__ import annotations
 
 import ast
+from functools import cache
 
 from torchrepro_lint import catalogue
 from torchrepro_lint.dataflow import Of
@@ -46,11 +47,20 @@ class Calls:
             # An index that is handed over ready is of the kind that the function would make.
             found = joined(returned)._replace(unique=any(t.unique for t in returned) or None)
             learned = found.gradient is None and any(self.layers.learns(m) for m in made)
-            return found._replace(gradient=True) if learned else found
+            return found._replace(gradient=True) if learned or self._hands_on(found, call, scope) else found
         if made:
             given = self._read(call.args[0], scope) if call.args else UNKNOWN_TRAITS
             return joined([self._of_module(m, given) for m in made])
         return self._method(call, call.func, scope) if isinstance(call.func, ast.Attribute) else UNKNOWN_TRAITS
+
+    def _hands_on(self, found: Traits, call: ast.Call, scope: Scope) -> bool:
+        """Whether a function that makes floats of what it is given, as far as it is known, is given a gradient here."""
+        if found.gradient is not None or not found.tensor or found.floating is False or found.whole:
+            return False
+        return self._any_gradient(call, scope)
+
+    def _any_gradient(self, call: ast.Call, scope: Scope) -> bool:
+        return any(self._read(v, scope).gradient for v in arguments_of(call))
 
     def _external(self, name: str, call: ast.Call, scope: Scope) -> Traits:
         root, last = name.partition(".")[0], name.rpartition(".")[2]
@@ -67,7 +77,8 @@ class Calls:
             rank = dimensions_of_pattern(call.args[1])
             return self._read(call.args[0], scope)._replace(tensor=True).ranked(rank)
         if root != "torch":
-            return UNKNOWN_TRAITS
+            given = name.startswith(_differentiable()) and self._any_gradient(call, scope)
+            return Traits(gradient=True) if given else UNKNOWN_TRAITS
         if name.startswith("torch.nn.") and last[:1].isupper():
             return NOT_A_TENSOR
         if last.endswith("Tensor"):  # torch.Tensor(values), torch.FloatTensor(...)
@@ -121,7 +132,7 @@ class Calls:
         """Whether a gradient of what the method is given flows through its result: `zeros.scatter_add(0, index, x)`."""
         if found.gradient is not False or name not in listed("methods", "takes_in") | listed("methods", "writes_in"):
             return False
-        return any(self._read(v, scope).gradient for v in arguments_of(call))
+        return self._any_gradient(call, scope)
 
     # -- modules --------------------------------------------------------------------------------------------------
     def _of_module(self, made: Result, given: Traits) -> Traits:
@@ -174,6 +185,12 @@ def _is_frozen(parameter: ast.Call) -> bool:
     """`nn.Parameter(tensor, requires_grad=False)`"""
     given = [*parameter.args[1:2], *(k.value for k in parameter.keywords if k.arg == "requires_grad")]
     return any(isinstance(value, ast.Constant) and value.value is False for value in given)
+
+
+@cache
+def _differentiable() -> tuple[str, ...]:
+    """What the names of other libraries' functions begin with through which a gradient flows."""
+    return tuple(catalogue.table("tensors")["differentiable"]["prefixes"])
 
 
 def ranks() -> dict[str, int]:

@@ -9,13 +9,14 @@ import ast
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TypeAlias
 
-from torchrepro_lint.dataflow import CallSite, Domain, Of, Program, Site, Written
-from torchrepro_lint.dataflow.abstract_values import Result
-from torchrepro_lint.dataflow.binding import argument_for
+from torchrepro_lint.dataflow import CallSite, Domain, Of, Program, Written
+from torchrepro_lint.dataflow.abstract_values import MAX_ITEMS, Display, Origin, Result, display_item, put_items
+from torchrepro_lint.dataflow.binding import argument_for, field_value
 from torchrepro_lint.dataflow.domain import Passed
 from torchrepro_lint.dataflow.reaching_definitions import shape_names
-from torchrepro_lint.index import Binding, Scope
+from torchrepro_lint.index import Binding, Scope, keyword_value
 from torchrepro_lint.kernels import hints
 from torchrepro_lint.kernels.annotations import annotated, literal_text
 from torchrepro_lint.kernels.context import context, is_made_without_gradient
@@ -36,6 +37,7 @@ from torchrepro_lint.kernels.traits import (
 )
 from torchrepro_lint.kernels.writes import is_made_to_require_gradient, written_into
 
+Path: TypeAlias = "tuple[int | str, ...]"  # keys, places and names of fields, one within the other
 _NOTHING = Traits()  # of None and of `x.y += z`: told apart by identity from what is unknown, and left out of a join
 
 
@@ -97,8 +99,9 @@ class Tensors(Domain[Traits]):
             case ast.AugAssign(target=ast.Name() as target, value=value):
                 before = of(target, scope)  # `x += y` changes nothing else than where a gradient comes from
                 added = of(value, scope).gradient if before.gradient is False else False
-                is_new = added or (added is None and before.tensor is False)  # `loss = 0.0; loss += f(x)`
-                return before._replace(gradient=added) if is_new else before
+                if before.tensor is False and added is not False:  # `loss = 0.0; loss += f(x)`
+                    return before._replace(tensor=None, gradient=added, whole=None)
+                return before._replace(gradient=added) if added else before
             case ast.AugAssign():
                 return _NOTHING
         return UNKNOWN_TRAITS
@@ -153,24 +156,71 @@ class Tensors(Domain[Traits]):
             case ast.Call():
                 return self._computed(self._returned(container, path, scope, of), container, scope)
             case ast.Name():
-                return _part_of(container, of(container, scope))
+                held = self._held(container, path, scope, of)
+                return held if held != UNKNOWN_TRAITS else _part_of(container, of(container, scope))
         return UNKNOWN_TRAITS
 
-    def _in_result(self, container: ast.expr, place: int, scope: Scope, of: Of[Traits]) -> Traits | None:
-        """One item of what a call returned, where every function that it may run returns a tuple."""
-        results = self.program.origins(container, scope)
-        if not results or not all(isinstance(r, Result) and self.layers.functions(r.node, r.scope) for r in results):
-            return None
-        found = self.join([self._returned(r.node, (place,), r.scope, of) for r in results if isinstance(r, Result)])
-        return found if found != UNKNOWN_TRAITS else None
+    def _held(self, container: ast.expr, path: Path, scope: Scope, of: Of[Traits], *, learned: bool = False) -> Traits:
+        """What is under a key, a place or the name of a field in what is written out, or was returned by a call. Where
+        that was `learned` by a module, all has a gradient but what is known to have none, or handed through."""
 
-    def _returned(self, call: ast.Call, path: tuple[int, ...], scope: Scope, of: Of[Traits]) -> Traits:
-        """One item of the tuple that a project function or module returns."""
+        def joined() -> Traits:
+            found = [self._held_by(origin, path, of, learned) for origin in self.program.origins(container, scope)]
+            return self.join(found)
+
+        return self.program.evaluation(self).guarded(("held", container, path, learned), scope, joined)
+
+    def _held_by(self, origin: Origin, path: Path, of: Of[Traits], learned: bool) -> Traits:
+        items: list[tuple[ast.expr | None, Scope]] = []
+        match origin:
+            case Display(scope=where):
+                item = display_item(origin, ast.Constant(path[0]))
+                items = [(item, where)] if item is not None else put_items(origin, ast.Constant(path[0]))
+            case Result(callee=Scope(kind="class") as owner, node=call, scope=where):
+                items = [(field_value(call, owner, path[0]), where)]
+            case Result(callee="builtins.dict", node=call, scope=where):
+                items = [(keyword_value(call, str(path[0])), where)]
+            case Result(node=call, scope=where):
+                found = self._computed(self._returned(call, path, where, of), call, where)
+                return found._replace(gradient=True) if learned and found.gradient is None else found
+        known = [(value, where) for value, where in items if value is not None]
+        held = [self._under(value, path[1:], where, of, learned) for value, where in known]
+        return self.join(held) if known else Traits(gradient=learned or None)
+
+    def _has_gradients(self, container: ast.expr, scope: Scope, of: Of[Traits]) -> bool:
+        """Whether an item of a list that is written out has a gradient: `layers = [x]; layers.append(f(layers[i]))`."""
+
+        def joined() -> Traits:
+            lists = [(o.node.elts, o.scope) for o in self.program.origins(container, scope)
+                     if isinstance(o, Display) and isinstance(o.node, ast.List | ast.Tuple)]  # fmt: skip
+            return self.join([of(item, where) for items, where in lists for item in items[:MAX_ITEMS]])
+
+        return self.program.evaluation(self).guarded(("items", container), scope, joined).gradient is True
+
+    def _under(self, value: ast.expr, path: Path, scope: Scope, of: Of[Traits], learned: bool) -> Traits:
+        if path:
+            return self._held(value, path, scope, of, learned=learned)
+        found = of(value, scope)
+        is_made = learned and found.gradient is None and not _is_handed_through(value, scope)
+        return found._replace(gradient=True) if is_made else found
+
+    def _returned(self, call: ast.Call, path: Path, scope: Scope, of: Of[Traits]) -> Traits:
+        """One item of what a project function or module returns."""
+        learned = any(map(self.layers.learns, self.layers.made(call.func, scope)))
         values = [(value, function) for function in self.layers.functions(call, scope) for value in function.returns]
-        items = [_item_of(value, path, function) for value, function in values]
-        found = self.join([of(*item) for item in items if item is not None]) if None not in items else UNKNOWN_TRAITS
-        learned = found.gradient is None and any(map(self.layers.learns, self.layers.made(call.func, scope)))
-        return found._replace(gradient=True) if learned else found
+        found = [self._item_returned(value, path, function, of, learned) for value, function in values]
+        return self.join(found) if found else Traits(gradient=learned or None)
+
+    def _item_returned(self, value: ast.expr, path: Path, function: Scope, of: Of[Traits], learned: bool) -> Traits:
+        """One item of `tuple(f(x) for x in items)`, or of what is kept or written out elsewhere."""
+        match value:
+            case ast.Call(func=ast.Name(id="tuple" | "list"), args=[ast.ListComp() | ast.GeneratorExp() as each]):
+                return self._under(each.elt, path[1:], function.children[each], of, learned)
+            case ast.ListComp():
+                return self._under(value.elt, path[1:], function.children[value], of, learned)
+            case ast.Tuple() | ast.List() | ast.Dict():
+                return self._held_by(Display(value, function), path, of, learned)
+        return self._held(value, path, function, of, learned=learned)
 
     # -- parameters ---------------------------------------------------------------------------------------------
     def asks_callers(self, function: Scope) -> bool:
@@ -181,7 +231,11 @@ class Tensors(Domain[Traits]):
 
     def parameter(self, binding: Binding, function: Scope, of: Of[Traits]) -> Traits:
         """Of a module's `forward` by the calls of its objects: all that is known of it, if the module works on nothing
-        else; otherwise whether it is data, as what the outermost model is given."""
+        else; otherwise whether it is data, as what the outermost model is given. Of another function that may be called
+        unseen, whether a call in its own file gives it a gradient."""
+        if self.asks_callers(function):
+            found = self.given(binding, function, [])
+            return found._replace(gradient=True) if self._is_given_gradient(binding, function, of) else found
         owner = function.parent
         calls = module_calls(owner, self.program) if self._is_forward(function) and owner is not None else None
         if calls is None or owner is None:
@@ -197,6 +251,11 @@ class Tensors(Domain[Traits]):
             return found._replace(gradient=True)
         is_data = bool(passed) and self._without_gradient(passed, len(passed) == len(calls))
         return found._replace(gradient=False) if is_data else found
+
+    def _is_given_gradient(self, binding: Binding, function: Scope, of: Of[Traits]) -> bool:
+        calls = self.program.callers.in_sight(function) if function.kind == "function" else ()
+        passed = ((argument_for(call, function, binding.node.arg), scope) for call, scope in calls)  # type: ignore[attr-defined]
+        return any(of(value, scope).gradient for value, scope in passed if isinstance(value, ast.expr))
 
     def _without_gradient(self, passed: Sequence[Passed[Traits]], complete: bool) -> bool:
         """Whether no call that may train passes anything but data. Objects made by name may be called unseen."""
@@ -245,7 +304,11 @@ class Tensors(Domain[Traits]):
                 return of(node.value, scope)
             case "weight" | "bias" if self.layers.made(node.value, scope):
                 return Traits(tensor=True, gradient=True, floating=True)
-        return Traits(gradient=False) if hints.is_batch(node.value) else UNKNOWN_TRAITS
+        return None
+
+    def attribute(self, node: ast.Attribute, scope: Scope, of: Of[Traits]) -> Traits:
+        held = self._held(node.value, (node.attr,), scope, of)
+        return Traits(gradient=False) if held == UNKNOWN_TRAITS and hints.is_batch(node.value) else held
 
     def _registered(self, owner: Scope, name: str, of: Of[Traits]) -> Traits | None:
         """A parameter or buffer that a module registers by its name."""
@@ -266,12 +329,14 @@ class Tensors(Domain[Traits]):
         whole = of(container, scope)
         if whole.tensor is True and key is not None:
             return indexed(whole, key)
-        if isinstance(key, ast.Constant) and isinstance(key.value, int) and key.value >= 0:
-            packed = self._in_result(container, key.value, scope, of)
-            if packed is not None:
-                return packed
         if key is not None and hints.is_whole(literal_text(key) or ""):
             return WHOLE_NUMBERS
+        if isinstance(key, ast.Constant) and isinstance(key.value, int | str):
+            held = self._held(container, (key.value,), scope, of)
+            if held != UNKNOWN_TRAITS:
+                return held
+        elif key is not None and self._has_gradients(container, scope, of):
+            return Traits(gradient=True)
         return _part_of(container, whole)
 
 
@@ -280,6 +345,14 @@ def _part_of(container: ast.expr, whole: Traits) -> Traits:
     for."""
     untrained = whole.tensor is None and (hints.is_batch(container) or whole.gradient is False)
     return Traits(gradient=False) if untrained else UNKNOWN_TRAITS
+
+
+def _is_handed_through(value: ast.expr, scope: Scope) -> bool:
+    """Whether this is a parameter of the function itself, or seen in another form: `x`, `x[:, 0].float()`."""
+    while isinstance(value, ast.Call | ast.Attribute | ast.Subscript):
+        value = value.func if isinstance(value, ast.Call) else value.value
+    bound = scope.bindings_of(value)
+    return bool(bound) and all(binding.kind == "parameter" for binding in bound)
 
 
 def _calls_of_itself(owner: Scope) -> list[CallSite]:
@@ -291,15 +364,3 @@ def _calls_of_itself(owner: Scope) -> list[CallSite]:
         if scope.method_class is owner
         and scope.is_self(call.func.value if isinstance(call.func, ast.Attribute) else call.func)
     ]
-
-
-def _item_of(value: ast.expr, path: tuple[int, ...], scope: Scope) -> Site | None:
-    """The item that `path` leads to of what a function returns: a tuple, or `tuple(f(x) for x in items)`."""
-    match value:
-        case ast.Tuple(elts=items) if len(path) == 1 and path[0] < len(items):
-            return Site(items[path[0]], scope)
-        case ast.Call(func=ast.Name(id="tuple" | "list"), args=[ast.ListComp() | ast.GeneratorExp() as each]):
-            return Site(each.elt, scope.children[each])
-        case ast.ListComp():
-            return Site(value.elt, scope.children[value])
-    return None

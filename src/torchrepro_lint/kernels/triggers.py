@@ -7,12 +7,14 @@ that calls none of them.
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator, Mapping
 from functools import cache
 from typing import NamedTuple
 
 from torchrepro_lint.cards import rules_dir
-from torchrepro_lint.index import ModuleFacts, Scope, last_name
+from torchrepro_lint.dataflow import CallSite, Program, remembered_last
+from torchrepro_lint.index import ITEM, ModuleFacts, Scope, last_name
 
 METHOD = "torch.Tensor."
 GETTER = "_jit_get_operation"  # of torch._C: gives the operation "aten::name", as `torch.ops.aten.name` does
@@ -88,6 +90,29 @@ def function_calls(facts: ModuleFacts) -> Iterator[tuple[frozenset[str], ast.Cal
         for spelled in (last, *sorted(facts.aliases.get(last, ()))):
             for call, scope in facts.calls.get(spelled, ()):
                 yield functions[last], call, scope
+
+
+@cache
+def _named_as_values() -> re.Pattern[bytes]:
+    """`nn.ReflectionPad2d` without a call."""
+    names = {name.rpartition(".")[2] for name in triggers() if name.startswith("torch.nn.") and not name.islower()}
+    classes = sorted(name for name in names if name[:1].isupper())
+    return re.compile(rb"nn\.(?:%b)\b(?!\s*\()" % "|".join(classes).encode())
+
+
+@remembered_last
+def calls_of_values(facts: ModuleFacts, program: Program) -> tuple[CallSite, ...]:
+    """The calls of what may be one of several layers: `pad_layer(1)`, `layers[name](1)`, `layer_of(name)(1)`. None in a
+    project that names no layer of the catalogue but to call it."""
+    if "torch" not in facts.source.text or not program.project.text.any_match(_named_as_values()):
+        return ()
+    named = (s for spelled, sites in facts.calls.items() if spelled != ITEM for s in sites if _is_of_variable(*s))
+    return (*facts.calls.get(ITEM, ()), *named)
+
+
+def _is_of_variable(call: ast.Call, scope: Scope) -> bool:
+    bound = scope.bindings_of(call.func)
+    return any(b.kind == "parameter" or (b.kind == "assign" and not isinstance(b.value, ast.Call)) for b in bound)
 
 
 def operator_calls(facts: ModuleFacts) -> Iterator[tuple[str, ast.Call, Scope]]:

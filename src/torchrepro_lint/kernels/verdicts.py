@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
@@ -27,7 +27,16 @@ from torchrepro_lint.kernels.operations import Behaviour, Operation, rows, signa
 from torchrepro_lint.kernels.programs import goes_to_gpu, is_never_trained, stays_on_cpu
 from torchrepro_lint.kernels.signatures import listed
 from torchrepro_lint.kernels.tensors import Tensors
-from torchrepro_lint.kernels.triggers import METHOD, derives, function_calls, mentioned, method_calls, operator_calls
+from torchrepro_lint.kernels.triggers import (
+    METHOD,
+    calls_of_values,
+    derives,
+    function_calls,
+    mentioned,
+    method_calls,
+    operator_calls,
+    triggers,
+)
 from torchrepro_lint.project import roles
 from torchrepro_lint.project.versions import effective
 
@@ -78,6 +87,9 @@ def verdicts(module: Module, program: Program) -> tuple[OperationVerdict, ...]:
     """The verdicts of a file, in source order."""
     reader = _Reader(module, program)
     found = [v for call in reader.candidates() if (v := reader.verdict(call)) is not None]
+    named = {v.call.node for v in found}
+    values = (site for site in calls_of_values(module.facts, program) if site[0] not in named)
+    found += [v for site in values if (v := reader.chosen(*site)) is not None]
     return tuple(sorted(found, key=lambda v: start_of(v.call.node)))
 
 
@@ -141,6 +153,22 @@ class _Reader:
             return False
         known = self.tensors.traits(function.value, scope).tensor
         return known is True or (known is None and function.attr in catalogue.table("tensors")["only_tensors"])
+
+    def chosen(self, node: ast.Call, scope: Scope) -> OperationVerdict | None:
+        """Of the call of a value that may be a layer of the catalogue, the first that varies."""
+        if self.program.resolve(node.func, scope) is not None and not isinstance(node.func, ast.Name):
+            return None
+        callees = self.program.values.callees(node, scope)
+        for name in callees:
+            if isinstance(name, str) and name in triggers() and name.startswith("torch.nn."):
+                found = self.verdict(Call(node, scope, name, self.program))
+                if found is None:
+                    continue
+                if callees == [name]:
+                    return found
+                clause = f"`{found.call.written}` is `{name}`"
+                return replace(found, certainty=Certainty.DEPENDS, depends=(clause, *found.depends))
+        return None
 
     # -- one call -----------------------------------------------------------------------------------------------
     def verdict(self, call: Call) -> OperationVerdict | None:

@@ -147,8 +147,11 @@ def _runs_something(node: ast.stmt) -> bool:
 
 
 def _may_be_of_object(callee: ast.expr, owner: str) -> bool:
-    """Whether a callee is a method of something that has a name."""
-    return owner == "class" and isinstance(callee, ast.Attribute) and isinstance(callee.value, ast.Name)
+    """Whether a callee is a method of something that has a name, or is kept as an attribute of that."""
+    if owner != "class" or not isinstance(callee, ast.Attribute):
+        return False
+    holder = callee.value.value if isinstance(callee.value, ast.Attribute) else callee.value
+    return isinstance(holder, ast.Name)
 
 
 def _may_be_others(written: ast.expr, scope: Scope) -> bool:

@@ -9,13 +9,15 @@ from __future__ import annotations
 import ast
 import builtins
 from collections.abc import Callable
+from pathlib import Path
 from typing import NamedTuple, TypeAlias
 
-from torchrepro_lint.index import Binding, ModuleFacts, Scope
+from torchrepro_lint.index import Binding, FunctionNode, ModuleFacts, Scope
 from torchrepro_lint.project.modules import ModuleFinder
-from torchrepro_lint.tracking import Rests, Tracker
+from torchrepro_lint.tracking import Memo, Rests, Tracker
 
 MAX_DEPTH = 24
+MAX_DERIVED = 16  # classes, and files that have them: what has more is a library's
 MAX_STARS = 64  # a module with more `from x import *` is the front of a library: all of it would have to be read
 _BUILTINS = frozenset(dir(builtins))
 _UNASKED = object()
@@ -33,7 +35,8 @@ Target: TypeAlias = "str | Scope | Variable"
 
 
 class Names:
-    """Resolves names over the modules that `load` gives; `canonical` maps an external name to its usual spelling."""
+    """Resolves names over the modules that `load` gives; `canonical` maps an external name to its usual spelling, and
+    `deriving` lists the files with classes that are derived from one of a name."""
 
     def __init__(
         self,
@@ -41,8 +44,11 @@ class Names:
         load: Callable[[str], ModuleFacts | None],
         canonical: Callable[[str], str],
         tracker: Tracker,
+        deriving: Callable[[str], list[Path]],
     ) -> None:
         self.tracker = tracker
+        self._deriving = deriving
+        self._derived: Memo[tuple[Scope, ...]] = Memo(tracker)
         self._finder = finder
         self._load = load
         self._canonical = canonical
@@ -58,6 +64,7 @@ class Names:
         self._holders.clear()
         self._bases.clear()
         self._rests.clear()
+        self._derived.clear()
 
     def resolve(self, expr: ast.expr, scope: Scope, depth: int = 0) -> Target | None:
         """The target of a name or attribute chain, seen from `scope`."""
@@ -161,6 +168,23 @@ class Names:
         found = self.class_member(owner, name)
         return found if isinstance(found, Scope) and found.kind == "function" else None
 
+    def derived(self, owner: Scope) -> tuple[Scope, ...]:
+        """The classes at the top of a file that are derived from a class, nearest first; none where they are many."""
+        return self._derived.get(owner, self._find_derived, (owner,))
+
+    def _find_derived(self, owner: Scope) -> tuple[Scope, ...]:
+        found: dict[Scope, None] = {}
+        pending = [owner]
+        while pending and len(found) <= MAX_DERIVED:
+            base = pending.pop(0)
+            paths = self._deriving(base.own_name)
+            loaded = [self._load(str(path)) for path in paths] if len(paths) <= MAX_DERIVED else []
+            classes = (c for facts in loaded if facts is not None for c in facts.scope.children.values())
+            new = [c for c in classes if c.kind == "class" and c not in (owner, *found) and base in self.bases(c)]
+            found |= dict.fromkeys(new)
+            pending += new
+        return tuple(found) if len(found) <= MAX_DERIVED else ()
+
     def bases(self, owner: Scope, depth: int = 0) -> list[str | Scope]:
         """The class and all its ancestors, nearest first; external ones as dotted names."""
         if owner in self._bases:
@@ -254,6 +278,18 @@ class Names:
         if len(external) == 1 and name not in _BUILTINS:
             return self._canonical(".".join((external[0], name, *rest)))
         return None
+
+
+def is_left_open(method: Scope) -> bool:
+    """Whether a method does nothing, or only raises: a subclass is to have another one."""
+    node = method.node
+    if not isinstance(node, FunctionNode) or method.self_name is None:
+        return False
+    return all(isinstance(s, ast.Pass | ast.Raise) or _is_said(s) for s in node.body)
+
+
+def _is_said(statement: ast.stmt) -> bool:
+    return isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)
 
 
 def _primary(bindings: list[Binding], facts: ModuleFacts) -> list[Binding]:

@@ -78,7 +78,11 @@ class Project:
         self._configuration_files = configurations
         self.finder = ModuleFinder(root, sources, folders, self.files.search_path, self.tracker)
         self.names = Names(
-            self.finder, self.load, lambda name: self.configured.meaning(catalogue.canonical(name)), self.tracker
+            self.finder,
+            self.load,
+            lambda name: self.configured.meaning(catalogue.canonical(name)),
+            self.tracker,
+            self.text.deriving,
         )
         self.libraries = Libraries(self.text, self.tracker)
         self._kept: Memo[Any] = Memo(self.tracker)

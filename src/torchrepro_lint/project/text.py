@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 
 # The kinds under which questions are noted.
 TOO_LARGE, MENTIONING, CONTAINING, DEFINES, MATCH = "too large", "mentioning", "containing", "defines", "match"
-HAS, CONTENT, DEFINING, DERIVING, FRONTS = "has", "content", "defining", "deriving", "fronts"
+DERIVING, USING = "deriving", "using"
+HAS, CONTENT, DEFINING, DERIVES, FRONTS = "has", "content", "defining", "derives", "fronts"
 MAX_BYTES = 24_000_000  # beyond this a search by text costs more than its answer is worth: unknown
 MAX_SEARCHES = 16  # then all words are listed, which costs as much as 50 searches: most projects ask for more
 _DEFINITION = rb"\b(?:def|class)\s+(\w+)"
@@ -204,6 +205,16 @@ class ProjectText:
             return self.containing(word)
         return self._ask((MENTIONING, word), lambda: self._find(word))
 
+    def using(self, word: str) -> list[Path] | None:
+        """The files that mention a word other than to define it, or in a line that is a comment; None as for `mentioning`."""
+        if self._is_too_large:
+            return None
+        return self._ask((USING, word), lambda: self._using(word.encode(errors="surrogateescape")))
+
+    def _using(self, word: bytes) -> list[Path]:
+        found = self._find(word.decode(errors="surrogateescape"))
+        return [path for path in found if uses(word, (self._contents or {})[path])]
+
     def defines_function(self, name: str) -> bool:
         """Whether any file has a function or class of this name; True when the project is too large to tell."""
         return self._is_too_large or bool(self._ask((DEFINES, name), lambda: self._with(name, definitions)))
@@ -217,7 +228,13 @@ class ProjectText:
     def derives(self, name: str) -> bool:
         """Whether any file has a class that is derived from one of this name; True when the project is too large to
         tell."""
-        return self._is_too_large or bool(self._ask((DERIVING, name), lambda: self._with(name, bases)))
+        return self._is_too_large or bool(self._ask((DERIVES, name), lambda: self._with(name, bases)))
+
+    def deriving(self, name: str) -> list[Path]:
+        """The files that have a class that is derived from one of this name, in order of path; none when the project
+        is too large to tell."""
+        _ = self._is_too_large
+        return self._ask((DERIVING, name), lambda: self._with(name, bases))
 
     def _with(self, name: str, of: Callable[[bytes], set[bytes]]) -> list[Path]:
         """The files that have a name among what is taken `of` their text."""
@@ -235,6 +252,20 @@ class ProjectText:
         word = name.encode(errors="surrogateescape")
         by_itself = re.compile(rb"%b(?<![\w\x80-\xff]%b)(?![\w\x80-\xff])" % (word, word))  # a plain start is quick
         return [path for path in self._search(word) if by_itself.search((self._contents or {})[path])]
+
+
+def uses(word: bytes, text: bytes) -> bool:
+    """Whether a text has a word other than to define it, or in a line that is a comment."""
+    at = text.find(word)
+    while at >= 0:
+        end, before = at + len(word), text[text.rfind(b"\n", 0, at) + 1 : at]
+        is_whole = (
+            text[at - 1 : at].translate(_ONLY_WORDS) in b" " and text[end : end + 1].translate(_ONLY_WORDS) in b" "
+        )
+        if is_whole and not before.lstrip().startswith(b"#") and not before.rstrip().endswith((b"def", b"class")):
+            return True
+        at = text.find(word, end)
+    return False
 
 
 def matches(pattern: re.Pattern[bytes], text: bytes, signs: Sequence[bytes]) -> bool:

@@ -57,13 +57,39 @@ class Callees:
         return found or self._layers(function, scope) or seeder_of_unknown(call, scope, self._program)
 
     def _method_of_instantiated(self, function: ast.expr, scope: Scope) -> tuple[Scope, ...]:
-        """The method of an object that Hydra makes: `instantiate(cfg.engine).run()`."""
-        if not isinstance(function, ast.Attribute) or self._program.project.text.mentioning("hydra") == []:
+        """What is called of an object that Hydra makes, `instantiate(cfg.engine).run()`, or of one of a class that it
+        gives, `get_class(cfg.model._target_)(4)(x)`; and that class."""
+        if self._program.project.text.mentioning("hydra") == []:
             return ()
-        made = self._program.results(function.value, scope)
-        targets = [i.target for o in made for i in self._program.instantiated(o.node, o.scope) if i.is_outermost]
-        owners = [t for t in targets if isinstance(t, Scope) and t.kind == "class"]
-        return tuple(m for o in owners if (m := self._program.names.method(o, function.attr)) is not None)
+        named = [t for t in self._given_by_name(function, scope) if isinstance(t, Scope)]
+        found = [
+            m for owner in self._made_by_default(function, scope) for m in self._own(owner, ("__call__", "forward"))
+        ]
+        if isinstance(function, ast.Attribute):
+            owners = self._made_by_default(function.value, scope)
+            found += [m for owner in owners for m in self._own(owner, (function.attr,))]
+        return (*named, *found)
+
+    def _own(self, owner: Scope, names: Sequence[str]) -> list[Scope]:
+        """The first of these methods that a class has."""
+        return [m for name in names if (m := self._program.names.method(owner, name)) is not None][:1]
+
+    def _made_by_default(self, made: ast.expr, scope: Scope) -> list[Scope]:
+        """The classes of the objects that Hydra makes, or that are made of what it gives."""
+        targets: list[str | Scope] = []
+        for result in self._program.results(made, scope):
+            site = result.node, result.scope
+            targets += [i.target for i in self._program.instantiated(*site) if i.is_outermost]
+            targets += self._given_by_name(result.node.func, result.scope)
+        return [target for target in targets if isinstance(target, Scope) and target.kind == "class"]
+
+    def _given_by_name(self, function: ast.expr, scope: Scope) -> list[str | Scope]:
+        """What `get_class(cfg.model._target_)` gives by default."""
+        defaults, known = self._program.defaults, catalogue.names("callables", "gives")
+        if defaults is None or not isinstance(function, ast.Call | ast.Name):
+            return []
+        calls = [r for r in self._program.results(function, scope) if r.callee in known and r.node.args]
+        return [target for r in calls for target in defaults.named(r.node.args[0], r.scope)]
 
     def _layers(self, function: ast.expr, scope: Scope) -> tuple[Scope, ...]:
         """What runs where a sequence of layers is called: the `forward` of those that the project defines."""
