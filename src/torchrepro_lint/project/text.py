@@ -206,7 +206,7 @@ class ProjectText:
         return self._ask((MENTIONING, word), lambda: self._find(word))
 
     def using(self, word: str) -> list[Path] | None:
-        """The files that mention a word other than to define it, or in a line that is a comment; None as for `mentioning`."""
+        """The files that mention a word other than to define it or in a line of comment; None as for `mentioning`."""
         if self._is_too_large:
             return None
         return self._ask((USING, word), lambda: self._using(word.encode(errors="surrogateescape")))
