@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 from torchrepro_lint.checks.draft import Draft, Place
 from torchrepro_lint.dataflow import Call, Module, Program, Site, remembered
 from torchrepro_lint.dataflow.abstract_values import Reference, Result
+from torchrepro_lint.dataflow.domain import Of
 from torchrepro_lint.dataflow.run_constant import RunConstant
 from torchrepro_lint.index import FunctionNode, ModuleFacts, Scope
 from torchrepro_lint.index.parents import walk
@@ -63,8 +65,24 @@ def _repeats(seeding: SeedCall, function: Scope, program: Program) -> bool:
 
 def _lasts(node: ast.expr, scope: Scope, function: Scope, program: Program) -> bool:
     """Whether a value in a function that starts workers is the same in every epoch."""
-    lasting = RunConstant(program, function, tuple(_parameters(function)))  # a worker's number, and what `partial` adds
+    lasting = _InWorker(program, function, tuple(_parameters(function)))  # a worker's number, and what `partial` adds
     return lasting.keeps(node, scope)
+
+
+@dataclass(frozen=True)
+class _InWorker(RunConstant):
+    """What keeps its value from epoch to epoch where a worker starts.
+
+    PyTorch has seeded numpy there with several numbers, and then the first word of numpy's state is always 2**31;
+    before 1.9 it is the parent's, which seldom changes.
+    """
+
+    def item(self, container: ast.expr, key: ast.expr | None, scope: Scope, of: Of[bool]) -> bool:
+        match container, key:
+            case ast.Subscript(value=state, slice=ast.Constant(value=1)), ast.Constant(value=0):
+                if set(self.program.makers(state, scope)) == {"numpy.random.get_state"}:
+                    return True
+        return super().item(container, key, scope, of)
 
 
 # -- which loader runs it --------------------------------------------------------------------
