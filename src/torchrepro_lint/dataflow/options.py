@@ -74,7 +74,7 @@ class Options:
         if depth > 8:
             return None
         if isinstance(expr, ast.Name) and frame is not None:
-            passed = self._passed(expr.id, scope, frame, depth)
+            passed = self._passed(expr, scope, frame, depth)
             if passed is not UNKNOWN:
                 return passed
             assigned = self._assigned(expr, scope, frame, depth) if frame.call is not None else None
@@ -216,16 +216,17 @@ class Options:
         values = [o for o in found if isinstance(o, Constant) and is_configured(o)]
         return [Default(o.value, settable=True) for o in values] if found and len(values) == len(found) else None
 
-    def _passed(self, name: str, scope: Scope, frame: Frame, depth: int) -> list[Default] | Opaque | None:
+    def _passed(self, read: ast.Name, scope: Scope, frame: Frame, depth: int) -> list[Default] | Opaque | None:
         """The value of a parameter of the call in progress, or of the one that defined the function which is called;
         UNKNOWN when `name` is none."""
-        owner = scope.binding_scope(name)
+        name, owner = read.id, scope.binding_scope(read.id)
         while owner is not frame.function and frame.caller is not None:
             frame = frame.caller
         if owner is not frame.function or owner.kind != "function" or frame.call is None or frame.caller is None:
             return UNKNOWN
-        bindings = owner.bindings[name]
-        if (len(bindings) != 1 and not self._first) or bindings[0].kind != "parameter":
+        first = owner.bindings[name][0]  # what the function assigns to it may come later
+        is_as_given = self._first or reaching(owner.bindings[name], read, owner, scope) == [first]
+        if not is_as_given or first.kind != "parameter":
             return UNKNOWN
         given: object = argument_for(frame.call, owner, name)
         if isinstance(given, ast.expr):
@@ -235,7 +236,7 @@ class Options:
             given = Call(frame.call, frame.caller.function, "", self._program).argument(name, place)
         if isinstance(given, Site):
             return self._held(*given, None, depth + 1)
-        default = bindings[0].value
+        default = first.value
         if given is None and default is not None:
             return self._held(default, owner.parent or owner, None, depth + 1)
         if given is None:
