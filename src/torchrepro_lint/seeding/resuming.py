@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from torchrepro_lint import catalogue
 from torchrepro_lint.dataflow import CallSite, NodeSite, Program, calls_like, remembered, start_of
 from torchrepro_lint.dataflow.abstract_values import Constant, Display, Origin, Result
+from torchrepro_lint.dataflow.binding import argument_for
 from torchrepro_lint.dataflow.enclosing import loops_around
 from torchrepro_lint.dataflow.references import relatives
 from torchrepro_lint.index import ITEM, ModuleFacts, Scope, last_name
@@ -147,11 +148,13 @@ def _saves(facts: ModuleFacts, program: Program) -> tuple[CallSite, ...]:
     """Calls that save a dict or a list with an optimizer, an epoch or a step in it, or weights by their number."""
     sites = [site for name in _SAVERS for site in facts.calls.get(name, ())]
     numbered = {node for loop, _ in _numbered(facts, program) for node in walk(loop)} if sites else set()
-    return tuple(
-        (call, scope)
-        for call, scope in sites
-        if (call in numbered and program.callee(call, scope) in _SAVES) or _saves_progress(call, scope, program)
-    )
+    found: list[CallSite] = []
+    for call, scope in sites:
+        if (call in numbered and program.callee(call, scope) in _SAVES) or _saves_progress(call, scope, program):
+            found.append((call, scope))
+        elif program.callee(call, scope) in _SAVES and call.args:
+            found += _handed(call.args[0], scope, program) or ()
+    return tuple(found)
 
 
 def _saves_progress(call: ast.Call, scope: Scope, program: Program) -> bool:
@@ -267,11 +270,36 @@ def _state_of(item: ast.expr) -> Iterator[str]:
 
 def _is_of_optimizer(call: ast.Call, scope: Scope, program: Program) -> bool:
     """Whether a call is of an optimizer's, scheduler's or scaler's method, or has its state as argument."""
+    if _handed(call, scope, program) is not None:
+        return False  # the calls that hand it over are told of
     if _is_made_in_optim(call, scope, program) or _is_of_own_attributes(call, scope, program):
         return True
     receiver = scope.facts.text(call.func.value) if isinstance(call.func, ast.Attribute) else ""
     says = re.search(_OPTIMIZER, scope.facts.text(call)) or re.search(_SHORT, receiver)
     return program.by_name(says is not None, "that something is an optimizer", scope, receiver)
+
+
+def _handed(call: ast.expr, scope: Scope, program: Program) -> tuple[CallSite, ...] | None:
+    """The calls that hand an optimizer to a function that saves or puts back the state of what it is given:
+    `save(adam, "adam.pt")`; None where no parameter is what `call` is of, and where its name says what it is."""
+    match call:
+        case ast.Call(func=ast.Attribute(value=ast.Name(id=name), attr="state_dict" | "load_state_dict")):
+            owner = scope.binding_scope(name)
+            is_given = owner is not None and any(b.kind == "parameter" for b in owner.bindings[name])
+            callers = program.callers_of(owner) if owner is not None and is_given else ()
+            if owner is None or not callers or re.search(_OPTIMIZER, name) or re.search(_SHORT, name):
+                return None
+            given = [(site, argument_for(site[0], owner, name)) for site in callers]
+            return tuple(s for s, v in given if isinstance(v, ast.expr) and _is_optimizer(v, s[1], program))
+    return None
+
+
+def _is_optimizer(value: ast.expr, scope: Scope, program: Program) -> bool:
+    if any(map(is_of_optim, program.makers(value, scope))):
+        return True
+    text = scope.facts.text(value)
+    says = re.search(_OPTIMIZER, text) or re.search(_SHORT, text)
+    return program.by_name(says is not None, "that something is an optimizer", scope, text)
 
 
 def _is_made_in_optim(call: ast.Call, scope: Scope, program: Program) -> bool:
@@ -317,6 +345,7 @@ def _put_back(facts: ModuleFacts, program: Program) -> Iterator[NodeSite]:
         for call, scope in facts.calls.get(name, ()):
             if name in _RESUMERS or _is_of_optimizer(call, scope, program):
                 yield _file_read_before(call, scope, program) or call, scope
+            yield from _handed(call, scope, program) or ()
     for call, scope in (site for name in _LOADERS for site in facts.calls.get(name, ())):
         if _reads_file(call, scope, program):
             counted = {name.id for name in _counted(scope.function, program)}
