@@ -10,6 +10,7 @@ from torchrepro_lint.checks.draft import Draft, Place
 from torchrepro_lint.dataflow import Call, Module, Program, Site, remembered
 from torchrepro_lint.dataflow.abstract_values import Reference, Result
 from torchrepro_lint.dataflow.domain import Of
+from torchrepro_lint.dataflow.exits import breaks
 from torchrepro_lint.dataflow.run_constant import RunConstant
 from torchrepro_lint.index import FunctionNode, ModuleFacts, Scope
 from torchrepro_lint.index.parents import walk
@@ -96,7 +97,7 @@ def _loaders(function: Scope, program: Program) -> Iterator[Call]:
         files += program.loaded(others)
     for facts in files:
         for call in _starting(facts, program).get(function, ()):
-            if _starts_anew(call) and not evaluates(call):
+            if _starts_anew(call) and not evaluates(call) and not _is_endless(call):
                 yield call
 
 
@@ -146,6 +147,21 @@ def _starts_anew(call: Call) -> bool:
     """Whether each epoch starts workers: there are some, and they are not persistent."""
     lasting = call.literal("persistent_workers", default=False)
     return lasting is not UNKNOWN and not lasting and call.literal("num_workers", 5, default=0) != 0
+
+
+def _is_endless(call: Call) -> bool:
+    """Whether the data set goes on for ever: there is one epoch."""
+    passed = call.argument("dataset", 0)
+    made = call.program.results(*passed) if isinstance(passed, Site) else ()
+    methods = (call.program.names.method(m.callee, "__iter__") for m in made if isinstance(m.callee, Scope))
+    return any(_never_ends(method.node) for method in methods if method is not None)
+
+
+def _never_ends(function: ast.AST) -> bool:
+    if not isinstance(function, FunctionNode) or any(isinstance(n, ast.Return) for n in walk(function)):
+        return False
+    loops = (n for n in function.body if isinstance(n, ast.While))
+    return any(isinstance(n.test, ast.Constant) and bool(n.test.value) and not breaks(n.body) for n in loops)
 
 
 # -- what is reported ------------------------------------------------------------------------
