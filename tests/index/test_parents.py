@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from torchrepro_lint.index.parents import Parents, children
+from torchrepro_lint.index import Parents, children
 
 HARD = [
     "a = 1; b = f(2); c = g(b)\n",

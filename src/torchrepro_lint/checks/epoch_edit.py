@@ -9,8 +9,7 @@ from itertools import islice
 from torchrepro_lint.dataflow import Call, Program
 from torchrepro_lint.dataflow.abstract_values import Display, Unknown
 from torchrepro_lint.dataflow.conditions import PathCondition, conditions, is_dead, written
-from torchrepro_lint.index import ModuleFacts, Scope
-from torchrepro_lint.index.parents import walk
+from torchrepro_lint.index import ModuleFacts, Scope, walk
 from torchrepro_lint.loading.epochs import EpochLoop
 from torchrepro_lint.loading.sampler_uses import Holder, SamplerUses
 from torchrepro_lint.model import Edit

@@ -15,10 +15,9 @@ from torchrepro_lint.checks.seed_edit import seed_fix
 from torchrepro_lint.dataflow import Call, Program, remembered
 from torchrepro_lint.dataflow.abstract_values import Constant
 from torchrepro_lint.dataflow.binding import named_parameters
-from torchrepro_lint.dataflow.enclosing import LOOPS, block_of
+from torchrepro_lint.dataflow.enclosing import block_of
 from torchrepro_lint.dataflow.execution_count import runs_in_each_pass, runs_often
-from torchrepro_lint.index import ModuleFacts, Scope
-from torchrepro_lint.index.parents import walk
+from torchrepro_lint.index import LoopNode, ModuleFacts, Scope, walk
 from torchrepro_lint.loading.loaders import loader_calls, loaders, workers
 from torchrepro_lint.loading.looked_at import is_for_evaluation, is_only_looked_at
 from torchrepro_lint.loading.same_order import differs_by_rank, is_copied, is_made_side_by_side
@@ -164,7 +163,7 @@ def _is_of_item(met: SeedMet) -> bool:
 def _begins_runs(function: Scope, program: Program) -> bool:
     """Whether what seeds is a run of its own, with a loop, of which a file has several, one after the other: then each
     run, and each cell of a notebook, begins alike."""
-    if function.kind == "module" or not any(isinstance(node, LOOPS) for node in walk(function.node)):
+    if function.kind == "module" or not any(isinstance(node, LoopNode) for node in walk(function.node)):
         return False
     calls = program.callers.in_sight(function)
     blocks = {id(block) for call, where in calls for block in [block_of(where.facts, where.facts.statement(call))]}

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import ast
 
-from torchrepro_lint.dataflow import Program, remembered
-from torchrepro_lint.dataflow.enclosing import names_in
-from torchrepro_lint.index import FunctionNode, ModuleFacts, Scope, last_name
+from torchrepro_lint.dataflow import Program, remembered_in_file
+from torchrepro_lint.index import FunctionNode, ModuleFacts, Scope, last_name, names_in
 from torchrepro_lint.model import Edit
 from torchrepro_lint.rng.chosen_seeds import Seeding
 from torchrepro_lint.rng.entropy import Source
@@ -65,11 +64,11 @@ def seed_edits(program: Program, value: ast.expr, source: Source, seedings: list
     for seeding in seedings:
         if _inside(facts, value, seeding.call):
             text, imports = seed_or_workers(program, seeding.scope, seeding.call)
-            whole = is_worker_init(seeding.scope, program)  # the worker's own seed needs nothing added
+            whole = is_worker_init(seeding.scope)  # the worker's own seed needs nothing added
             if text == "0" and not whole and (rest := _added_to(facts, value)) is not None:
                 return (replace(facts, facts.parents[value], facts.text(rest)),)
             return (replace(facts, seeding.seed.node if whole else value, text), *imports)
-    if is_worker_init(source.scope, program):
+    if is_worker_init(source.scope):
         return ()  # epochs would begin alike, and what PyTorch gave the worker knows no ranks
     if _is_stored_as_seed(facts, value, source.scope):
         return (replace(facts, value, _stored(value, source.scope, program)),)
@@ -133,13 +132,13 @@ def _is_text(node: ast.expr, scope: Scope) -> bool:
 
 def seed_or_workers(program: Program, scope: Scope, node: ast.AST) -> tuple[str, tuple[Edit, ...]]:
     """A seed as written at `node`; in a loader's worker, the one that PyTorch gave to this worker."""
-    if is_worker_init(scope, program):
+    if is_worker_init(scope):
         name = import_name(scope.facts, "torch.initial_seed", scope, node)
         return f"{name.text}() % 2**32", name.edits
     return seed_text(scope, node, program), ()
 
 
-def is_worker_init(scope: Scope, program: Program) -> bool:
+def is_worker_init(scope: Scope) -> bool:
     """Whether a function is passed as `worker_init_fn` in its file, or is named as if it were."""
     if scope.kind == "lambda":
         return _is_passed(scope.facts.parents[scope.node])
@@ -147,11 +146,11 @@ def is_worker_init(scope: Scope, program: Program) -> bool:
     name = function.own_name
     if function.kind != "function" or ("worker" in name and ("init" in name or "seed" in name)):
         return function.kind == "function"
-    return name in _worker_inits(scope.facts, program)
+    return name in _worker_inits(scope.facts)
 
 
-@remembered
-def _worker_inits(facts: ModuleFacts, program: Program) -> frozenset[str]:  # noqa: ARG001
+@remembered_in_file
+def _worker_inits(facts: ModuleFacts) -> frozenset[str]:
     """The names that a file passes as `worker_init_fn`."""
     keywords = (k for call, _ in facts.every_call() for k in call.keywords)
     return frozenset(k.value.id for k in keywords if _is_passed(k) and isinstance(k.value, ast.Name))

@@ -15,6 +15,7 @@ from torchrepro_lint.checks.listed import listed
 from torchrepro_lint.dataflow import Module, Program, Site
 from torchrepro_lint.elements import Certainty, Property
 from torchrepro_lint.evidence import DTYPE
+from torchrepro_lint.index import arguments_of
 from torchrepro_lint.kernels.triggers import GETTER, any_called
 
 if TYPE_CHECKING:
@@ -28,11 +29,7 @@ _IMPLIED: Mapping[str, Mapping[str, Property]] = {
     "torch.nn.functional.upsample_bilinear": {"align_corners": True},
 }  # what these pass on to the operation by themselves
 
-_PASS = {
-    "forward": "its forward pass",
-    "backward": "its backward pass",
-    "both": "each of its passes",
-}
+_PASS = {"forward": "its forward pass", "backward": "its backward pass", "both": "each of its passes"}
 
 _METHODS = {"half": "float16", "bfloat16": "bfloat16", "double": "float64", "float": "float32"}
 _DTYPES = {f"torch.{name}": name for name in ("float16", "bfloat16", "float32", "float64")} | {"torch.half": "float16"}
@@ -147,7 +144,7 @@ def _converted(node: ast.expr, site: OperationCall) -> str | None:
         case ast.Call(func=ast.Attribute(attr=name), args=[]) if name in _METHODS:
             return _METHODS[name]
         case ast.Call(func=ast.Attribute(attr="to" | "type")):
-            given = [*node.args, *(keyword.value for keyword in node.keywords)]
+            given = arguments_of(node)
             return next((dtype for item in given if (dtype := _named(item, site)) is not None), None)
         case ast.Call(func=ast.Attribute(value=inner, attr=name)) if name in _KEEP:
             return _converted(inner, site)

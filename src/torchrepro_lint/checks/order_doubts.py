@@ -11,9 +11,8 @@ import ast
 import re
 from collections import Counter
 
-from torchrepro_lint.dataflow import Program, remembered
-from torchrepro_lint.dataflow.enclosing import names_in
-from torchrepro_lint.index import ModuleFacts, Scope, last_name
+from torchrepro_lint.dataflow import Program, remembered_in_file
+from torchrepro_lint.index import ModuleFacts, Scope, last_name, names_in
 from torchrepro_lint.loading.decisions import GIVEN, ONE_OF_THEM, PARTS, SAVED, WRITTEN, Decision
 from torchrepro_lint.loading.listings import Listing
 from torchrepro_lint.project.contents import is_test
@@ -50,7 +49,7 @@ def is_unclear(listing: Listing, decision: Decision, program: Program) -> bool:
         decision.why in ONE_OF_THEM
         or (decision.why == GIVEN and not isinstance(decision.node, ast.Yield | ast.YieldFrom))  # a list for nobody
         or is_test(facts)
-        or _is_shared_out(decision, facts, program)
+        or _is_shared_out(decision, facts)
         or _is_for_evaluation(facts, program)
         or _is_tried_out(listing, program)
         or _only_shows(facts, program)
@@ -100,19 +99,19 @@ def is_of_results(scope: Scope, program: Program) -> bool:
     return program.by_name(bool(found), "that results are listed", scope, found)
 
 
-def _is_shared_out(decision: Decision, facts: ModuleFacts, program: Program) -> bool:
+def _is_shared_out(decision: Decision, facts: ModuleFacts) -> bool:
     """Whether threads or processes of the program's own each take some of the files: their results come in any order,
     or lie where they belong, whatever that of the files."""
     if "imap_unordered" in facts.calls:
         return True
-    starting = _starting(decision.facts, program)
+    starting = _starting(decision.facts)
     if decision.why == PARTS and isinstance(decision.facts.parents[decision.node], ast.Yield):
         return bool(starting) and "torch" not in decision.facts.packages
     return any(call in starting for call in decision.facts.ancestors(decision.node))
 
 
-@remembered
-def _starting(facts: ModuleFacts, program: Program) -> frozenset[ast.AST]:  # noqa: ARG001
+@remembered_in_file
+def _starting(facts: ModuleFacts) -> frozenset[ast.AST]:
     """The calls of a file that make threads, processes and pools."""
     return frozenset(call for name in _STARTS for call, _ in facts.calls.get(name, ()))
 
@@ -146,11 +145,11 @@ def _is_left_to_chance(facts: ModuleFacts, program: Program) -> bool:
 
 def is_drawn(made: ast.expr, facts: ModuleFacts, program: Program) -> bool:
     """Whether a script without PyTorch draws without a seed, and what it makes here holds what it drew."""
-    return _draws_without_torch(facts, program) and not names_in(made).isdisjoint(_drawn(facts, program))
+    return _draws_without_torch(facts, program) and not names_in(made).isdisjoint(_drawn(facts))
 
 
-@remembered
-def _drawn(facts: ModuleFacts, program: Program) -> set[str]:  # noqa: ARG001
+@remembered_in_file
+def _drawn(facts: ModuleFacts) -> set[str]:
     """The names that a file gives to what it draws, or whose items it shuffles."""
     calls = [call for name in sorted(_MIXES) for call, _ in facts.calls.get(name, ())]
     targets = (t for call in calls for t in getattr(facts.statement(call), "targets", ()))
@@ -184,12 +183,12 @@ def _is_called_by_nobody(function: Scope, program: Program) -> bool:
         return False
     files = program.project.text.mentioning(name)
     is_mentioned = files is None or any(path != facts.source.path for path in files)
-    is_alone = not is_mentioned and _words(facts, program)[name] == 1
+    is_alone = not is_mentioned and _words(facts)[name] == 1
     return is_alone and bool(files_of_programs(facts, program.project))
 
 
-@remembered
-def _words(facts: ModuleFacts, program: Program) -> Counter[str]:  # noqa: ARG001
+@remembered_in_file
+def _words(facts: ModuleFacts) -> Counter[str]:
     """How often each word is written in a file."""
     return Counter(re.findall(r"\w+", facts.source.whole))
 

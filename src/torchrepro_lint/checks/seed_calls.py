@@ -16,10 +16,10 @@ from torchrepro_lint.checks.seed_place import Place
 from torchrepro_lint.checks.worker_seeding import homes
 from torchrepro_lint.dataflow import Program
 from torchrepro_lint.dataflow.abstract_values import Constant, is_configured
-from torchrepro_lint.dataflow.enclosing import ONLY_BINDS, calls_in
-from torchrepro_lint.index import Binding, ModuleFacts, Scope
+from torchrepro_lint.dataflow.enclosing import ONLY_BINDS
+from torchrepro_lint.index import Binding, ModuleFacts, Scope, calls_in
 from torchrepro_lint.model import Edit
-from torchrepro_lint.rng.draws import draw_of
+from torchrepro_lint.rng.draws import draw_at
 from torchrepro_lint.rng.own_seeders import OwnSeeder, seeders_in
 from torchrepro_lint.rng.seed_options import SEED_NAME, is_seed
 from torchrepro_lint.rng.usual_seed import usual_seed
@@ -112,7 +112,7 @@ def is_for_own_draws(program: Program, seeding: Seeding, found: Unseeded, functi
     if leads(function, found):
         return False
     calls = ((call, function.facts.scope_of(call)) for call in calls_in(function.node))
-    return any(draw_of(program, program.callee(call, scope), call, scope) is not None for call, scope in calls)
+    return any(draw_at(call, scope, program) is not None for call, scope in calls)
 
 
 def leads(function: Scope, found: Unseeded) -> bool:

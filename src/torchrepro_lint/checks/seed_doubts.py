@@ -10,15 +10,13 @@ from collections.abc import Collection
 
 from torchrepro_lint import catalogue
 from torchrepro_lint.checks.seed_place import Place
-from torchrepro_lint.dataflow import CallSite, Program, remembered
+from torchrepro_lint.dataflow import CallSite, Program, remembered_in_file
 from torchrepro_lint.dataflow.binding import argument_for
 from torchrepro_lint.dataflow.conditions import conditions
-from torchrepro_lint.dataflow.enclosing import calls_in
-from torchrepro_lint.index import ModuleFacts, Scope, last_name
-from torchrepro_lint.index.parents import walk
+from torchrepro_lint.index import ModuleFacts, Scope, calls_in, last_name, walk
 from torchrepro_lint.project.contents import lies_with_tests
 from torchrepro_lint.project.declarations import names_options_at_run_time, option_names
-from torchrepro_lint.rng.draws import draw_of
+from torchrepro_lint.rng.draws import draw_at
 from torchrepro_lint.rng.own_seed import own_seed
 from torchrepro_lint.rng.predicates import about_seed
 from torchrepro_lint.rng.usual_seed import has_own_seed, is_configured, is_turned_off, reads_configured
@@ -111,21 +109,21 @@ def _is_drawn(value: ast.expr, scope: Scope, families: Collection[str], program:
     """Whether a number is drawn for a value, or for a name in it."""
     named = (b.value for n in walk(value) if isinstance(n, ast.Name) for b in scope.bindings_of(n))
     calls = calls_in(value, *(v for v in named if v is not None))
-    draws = (draw_of(program, program.callee(call, scope), call, scope) for call in calls)
+    draws = (draw_at(call, scope, program) for call in calls)
     samples = (d for d in draws if d is not None and d.kind == "sample" and d.family in families)
     return any(not is_besides(d, program) for d in samples)
 
 
 def _repeats_names(seeding: Seeding, families: Collection[str], place: Place, program: Program) -> bool:
     """Whether the seeds stand above a draw that is there for runs to differ in, as in the name of a run."""
-    sites = (site for facts in seeding.visited for site in _named_as_draws(facts, program) if seeding.runs(*site))
-    draws = (draw_of(program, program.callee(c, s), c, s) for c, s in sites)
+    sites = (site for facts in seeding.visited for site in _named_as_draws(facts) if seeding.runs(*site))
+    draws = (draw_at(c, s, program) for c, s in sites)
     told = (d for d in draws if d is not None and d.family in families and tells_runs_apart(d, program))
     return any(d.scope is not place.scope or d.node.lineno > place.statement.lineno for d in told)
 
 
-@remembered
-def _named_as_draws(facts: ModuleFacts, program: Program) -> tuple[CallSite, ...]:  # noqa: ARG001
+@remembered_in_file
+def _named_as_draws(facts: ModuleFacts) -> tuple[CallSite, ...]:
     """The calls of a file whose last names are those of draws."""
     names = {name.rpartition(".")[2] for name in catalogue.names("rng", "draws")}
     return tuple(site for name in sorted(facts.calls.keys() & names) for site in facts.calls[name])
@@ -246,7 +244,7 @@ def is_for_something_else(met: SeedMet, program: Program) -> bool:
     for below in following:
         if below.lineno > (statement.end_lineno or 0) + 1 or not isinstance(below, ast.Expr | ast.Assign):
             return False
-        draws = (draw_of(program, program.callee(call, met.scope), call, met.scope) for call in calls_in(below))
+        draws = (draw_at(call, met.scope, program) for call in calls_in(below))
         if any(draw is not None and draw.kind == "order" for draw in draws):
             return True
         if not isinstance(below, ast.Assign):

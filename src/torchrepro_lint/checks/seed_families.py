@@ -16,10 +16,9 @@ from torchrepro_lint.dataflow.abstract_values import Constant
 from torchrepro_lint.dataflow.conditions import conditions
 from torchrepro_lint.dataflow.options import outcome
 from torchrepro_lint.dataflow.outcomes import Truth
-from torchrepro_lint.index import Binding, ModuleFacts, Scope
-from torchrepro_lint.index.parents import walk
+from torchrepro_lint.index import Binding, ModuleFacts, Scope, walk
 from torchrepro_lint.rng import estimators
-from torchrepro_lint.rng.draws import draw_of
+from torchrepro_lint.rng.draws import draw_at
 from torchrepro_lint.rng.predicates import about_seed
 from torchrepro_lint.seeding.discarded import is_besides
 from torchrepro_lint.seeding.seeding import SEEDED, Seeding, SeedMet
@@ -167,7 +166,7 @@ def _is_besides(name: ast.Name, facts: ModuleFacts, program: Program) -> bool:
     if not isinstance(call, ast.Call):
         return False
     scope = facts.scope_of(call)
-    draw = draw_of(program, program.callee(call, scope), call, scope)
+    draw = draw_at(call, scope, program)
     return draw is not None and is_besides(draw, program)
 
 

@@ -16,12 +16,8 @@ from torchrepro_lint.checks.draft import Fix
 from torchrepro_lint.checks.seed_doubts import is_for_something_else, is_of_torch, warns
 from torchrepro_lint.checks.seeded_learner import seeded_learner
 from torchrepro_lint.dataflow import Program, Site
-from torchrepro_lint.dataflow.binding import keyword_value
-from torchrepro_lint.dataflow.conditions import conditions
-from torchrepro_lint.dataflow.enclosing import calls_in
 from torchrepro_lint.dataflow.execution_count import times
-from torchrepro_lint.index import ModuleFacts, Scope, last_name
-from torchrepro_lint.index.parents import walk
+from torchrepro_lint.index import ModuleFacts, Scope, arguments_of, calls_in, keyword_value, last_name, walk
 from torchrepro_lint.model import Edit
 from torchrepro_lint.project.declarations import (
     attribute_of,
@@ -97,9 +93,8 @@ def on_all_devices(program: Program, seeding: Seeding, found: Unseeded) -> Fix |
                 continue
         seed, told = _copied_seed(program, met), facts.text(both)
         is_same = program.callee(other, met.scope) in _OF_GPUS and [*map(ast.unparse, other.args)] == [seed]
-        sites = ((met.node, met.scope), *((step.node, step.scope) for step in met.chain))
-        tests = (c for node, scope in sites for c in conditions(node, scope) if c.owner is not both)
-        if not is_same or "#" in told or any("__name__" not in ast.unparse(c.test) for c in tests):
+        tests = (c.test for c in met.conditions if c.owner is not both)
+        if not is_same or "#" in told or any("__name__" not in ast.unparse(test) for test in tests):
             continue
         families = [f for f in seed_families.families_of(program, seeding, found, None) if f != "torch"]
         lines, edits = seed_calls.seed_calls(met.scope, both, families, str(seed))
@@ -182,8 +177,8 @@ def option_that_is_off(seeding: Seeding, met: SeedMet) -> Declaration | None:
     or negative, and no test but those of a seed decides whether the program comes by."""
     if not _is_left_to_seed(met):
         return None
-    calls = [node for node in (*(step.node for step in met.chain), met.node) if isinstance(node, ast.Call)]
-    passed = [value for call in calls for value in (*call.args, *(k.value for k in call.keywords))]
+    calls = [step.node for step in met.way if isinstance(step.node, ast.Call)]
+    passed = [value for call in calls for value in arguments_of(call)]
     named = {last_name(a) for a in passed if isinstance(a, ast.Attribute | ast.Name)}
     names = {name for name in named if "seed" in name.lower()}
     declared = [d for name in sorted(names) for facts in seeding.visited for d in _off_by_default(name, facts)]
@@ -291,8 +286,7 @@ def _read_from_environment(met: SeedMet, program: Program) -> ast.Call | None:
 
 def _is_left_to_seed(met: SeedMet) -> bool:
     """Whether no test but those of a seed decides whether the program comes by."""
-    sites = [*((step.node, step.scope) for step in met.chain), (met.node, met.scope)]
-    tests = [ast.unparse(c.test).lower() for node, scope in sites for c in conditions(node, scope)]
+    tests = (ast.unparse(condition.test).lower() for condition in met.conditions)
     return all("seed" in test or "__name__" in test for test in tests)
 
 
@@ -312,8 +306,7 @@ def _is_of_commands(option: Declaration, program: Program) -> bool:
 def _wants_more_than_none(met: SeedMet) -> bool:
     """Whether a test before a call that seeds, or one that leads to it, takes 0 for no seed: `if args.seed > 0:`,
     `if args.seed:`."""
-    sites = ((met.node, met.scope), *((step.node, step.scope) for step in met.chain))
-    tests = (c.test for node, scope in sites for c in conditions(node, scope) if c.holds)
+    tests = (condition.test for condition in met.conditions if condition.holds)
     return any(isinstance(t, ast.Name | ast.Attribute | ast.Subscript) or _is_positive(t) for t in tests)
 
 

@@ -34,7 +34,7 @@ def works_of(seeding: Seeding, found: Unseeded, process: Scope | None, families:
             yield from (step.node for step in witness.chain)
     for met in seeding.met:
         if met.process is process and (met.seeder is None or not set(families).isdisjoint(met.seeder.families)):
-            yield from (*(step.node for step in met.chain), met.node)
+            yield from (step.node for step in met.way)
 
 
 def place_of(levels: Collection[Beginning] | Iterator[Beginning], program: Program) -> Place | None:

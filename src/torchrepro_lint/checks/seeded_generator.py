@@ -13,11 +13,10 @@ from functools import partial
 from torchrepro_lint import catalogue
 from torchrepro_lint.checks.draft import Fix
 from torchrepro_lint.checks.generator_doubts import is_unclear
-from torchrepro_lint.dataflow import Call, Program, Site, remembered
-from torchrepro_lint.dataflow.binding import keyword_value
+from torchrepro_lint.dataflow import Call, Program, Site, remembered_in_file
 from torchrepro_lint.dataflow.enclosing import outermost_loop
 from torchrepro_lint.dataflow.execution_count import times
-from torchrepro_lint.index import Scope
+from torchrepro_lint.index import Comprehension, Scope, keyword_value
 from torchrepro_lint.loading import same_order
 from torchrepro_lint.loading.loaders import argument
 from torchrepro_lint.model import Edit
@@ -82,7 +81,7 @@ def _comprehending(call: Call) -> ast.stmt | None:
     for parent in call.facts.ancestors(call.node):
         if isinstance(parent, ast.Lambda):
             return None
-        if isinstance(parent, ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp):
+        if isinstance(parent, Comprehension):
             found = found or child is not parent.generators[0]
         if isinstance(parent, ast.stmt):
             in_class = isinstance(call.facts.parents[parent], ast.ClassDef)
@@ -103,7 +102,7 @@ def _holding(call: Call) -> ast.stmt | None:
 def _free_name(call: Call) -> str:
     """A name for the generator: of a second one, after what it is for."""
     function, number = call.scope.function, same_order.number_beside(call)
-    inside, outside = _names_in(function, call.program), function.facts.scope.bindings
+    inside, outside = _names_in(function), function.facts.scope.bindings
     held = _KIND.sub("", same_order.held_in(call)) or "loader"
     numbered_one = f"generator_{number + 1}"
     names = [f"{held}_generator", numbered_one] if number else ["generator", "loader_generator"]
@@ -115,6 +114,6 @@ def _free_name(call: Call) -> str:
     return next(n for n in (*names, "data_generator", "seeded_generator_") if n not in inside and n not in outside)
 
 
-@remembered
-def _names_in(function: Scope, program: Program) -> set[str]:  # noqa: ARG001
+@remembered_in_file
+def _names_in(function: Scope) -> set[str]:
     return {name for scope in function.descend() for name in scope.bindings}

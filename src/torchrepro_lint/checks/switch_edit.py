@@ -8,10 +8,9 @@ import re
 
 from torchrepro_lint import catalogue
 from torchrepro_lint.checks.draft import Fix
-from torchrepro_lint.dataflow import Module, Program, remembered
+from torchrepro_lint.dataflow import Module, Program, remembered_in_file
 from torchrepro_lint.dataflow.enclosing import block_of
-from torchrepro_lint.index import ModuleFacts, Scope
-from torchrepro_lint.index.parents import walk
+from torchrepro_lint.index import ModuleFacts, Scope, walk
 from torchrepro_lint.kernels.flags import Setting
 from torchrepro_lint.kernels.switches import stated
 from torchrepro_lint.model import Edit, Position, Range
@@ -78,7 +77,7 @@ def _with_comment(facts: ModuleFacts, edit: Edit) -> Edit:
     return Edit(edit.path, Range(edit.range.start, Position(end.line, len(line) + 1)), edit.text)
 
 
-def is_explained(setting: Setting, program: Program) -> bool:
+def is_explained(setting: Setting) -> bool:
     """Whether a comment stands with the switch that `with_value` leaves there: it may say why the value is as it is. Or
     the program itself says above that the switch is on."""
     facts, statement = setting.facts, setting.statement
@@ -90,7 +89,7 @@ def is_explained(setting: Setting, program: Program) -> bool:
         or (isinstance(holder, ast.If) and _is_explained_beside(facts, holder))
         or _is_explained_below(facts, statement)
         or _is_under_a_heading(facts, statement)
-        or is_announced(setting, program)
+        or is_announced(setting)
     )
 
 
@@ -132,13 +131,13 @@ def is_after_speed(facts: ModuleFacts, program: Program) -> bool:
     return is_timed or is_in_vain or only_evaluates(facts, program)
 
 
-def is_announced(setting: Setting, program: Program, said: re.Pattern[str] = _SAYS) -> bool:
+def is_announced(setting: Setting, said: re.Pattern[str] = _SAYS) -> bool:
     """Whether the statement above prints or logs a text about the switch: `print("Set cuDNN benchmark")`."""
-    return setting.statement in _announced(said, setting.facts, program)
+    return setting.statement in _announced(said, setting.facts)
 
 
-@remembered
-def _announced(said: re.Pattern[str], facts: ModuleFacts, program: Program) -> set[ast.stmt]:  # noqa: ARG001
+@remembered_in_file
+def _announced(said: re.Pattern[str], facts: ModuleFacts) -> set[ast.stmt]:
     """The statements right below those that print or log such a text."""
     found: set[ast.stmt] = set()
     for call, statement in ((call, facts.statement(call)) for name in _TELLS for call, _ in facts.calls.get(name, ())):
@@ -159,16 +158,16 @@ def is_handed_on(setting: Setting) -> bool:
     return any(binding.kind == "parameter" for node in read for binding in setting.value_scope.bindings_of(node))
 
 
-def is_set_back(setting: Setting, program: Program) -> bool:
+def is_set_back(setting: Setting) -> bool:
     """Whether comments above say why determinism is not wanted here: "the helper makes it deterministic, which is
     unnecessary"."""
     last = setting.statement.lineno
-    near = [[n for n in lines if last - COMMENTED <= n < last] for lines in _unwanted(setting.facts, program)]
+    near = [[n for n in lines if last - COMMENTED <= n < last] for lines in _unwanted(setting.facts)]
     return all(near)
 
 
-@remembered
-def _unwanted(facts: ModuleFacts, program: Program) -> tuple[list[int], ...]:  # noqa: ARG001
+@remembered_in_file
+def _unwanted(facts: ModuleFacts) -> tuple[list[int], ...]:
     """The lines of a file whose comments speak of the switches, and those that say that something is not wanted."""
     lines = enumerate(facts.source.whole.splitlines(), 1)
     comments = [(number, line) for number, line in lines if line.lstrip().startswith("#")]
@@ -199,7 +198,7 @@ def convolutions_settled(seed: ast.Call, scope: Scope, program: Program) -> Fix:
     if last is None or "seed" not in facts.text(seed.func):  # what runs the program, with a seed of its own
         return Fix()
     switch = import_name(facts, _CUDNN, scope, last)
-    spoken_of, _ = _unwanted(facts, program)
+    spoken_of, _ = _unwanted(facts)
     is_objects = scope.method_class is not None
     is_whole = getattr(statement, "value", None) is seed
     is_doubtful = bool(spoken_of) or is_objects or not is_whole or _is_one_of_two_ways(facts, last)

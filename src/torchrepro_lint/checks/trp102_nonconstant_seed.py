@@ -18,16 +18,23 @@ from torchrepro_lint.checks.nonconstant_seed_fix import (
     tells_apart,
     whole_value,
 )
-from torchrepro_lint.dataflow import Call, CallSite, Module, Program, Site, remembered, start_of
-from torchrepro_lint.dataflow.binding import keyword_value
+from torchrepro_lint.dataflow import (
+    UNKNOWN,
+    Call,
+    CallSite,
+    Module,
+    Program,
+    Site,
+    remembered,
+    remembered_in_file,
+    start_of,
+)
 from torchrepro_lint.dataflow.conditions import are_exclusive, conditions
 from torchrepro_lint.dataflow.execution_count import runs_often, runs_once
 from torchrepro_lint.dataflow.reachability import cleans_up, reached_by_default
-from torchrepro_lint.index import ModuleFacts, Scope, last_name
-from torchrepro_lint.index.parents import walk
+from torchrepro_lint.index import ModuleFacts, Scope, keyword_value, last_name, walk
 from torchrepro_lint.model import Edit
 from torchrepro_lint.project.declarations import attribute_of, flags_of
-from torchrepro_lint.project.unknown import UNKNOWN
 from torchrepro_lint.rng.chosen_seeds import Seeding, seeds_anew
 from torchrepro_lint.rng.entropy import Entropy, Source
 from torchrepro_lint.rng.predicates import about_seed
@@ -79,7 +86,7 @@ def _chosen(value: ast.expr, source: Source, seedings: list[Seeding], program: P
     edits = seed_edits(program, value, source, seedings)
     at_value = bool(edits) and edits[0].range == facts.range(value)
     places = [(value, source.scope)] if at_value else [(s.call, s.scope) for s in seedings]
-    varies = is_worker_init(source.scope, program) or tells_apart(source.node)  # each call still draws its own numbers
+    varies = is_worker_init(source.scope) or tells_apart(source.node)  # each call still draws its own numbers
     if not varies and edits:
         is_meant = _is_meant(facts, value) or _answers(facts)
         if is_meant or any(runs_often(program, *place) for place in places):
@@ -87,14 +94,14 @@ def _chosen(value: ast.expr, source: Source, seedings: list[Seeding], program: P
     return Draft(
         value,
         _values(seedings[0], source),
-        "shown" if not direct and _is_shown(facts, value, program) else None,
+        "shown" if not direct and _is_shown(facts, value) else None,
         related=() if direct else tuple(Place(s.scope.facts, s.call, "used as a seed here") for s in seedings),
         edits=edits,
         unsafe=not varies
         and (
             _is_per_process(source, program)
-            or _stands_in(value, source, program)
-            or _names_run(facts, value, program)
+            or _stands_in(value, source)
+            or _names_run(facts, value)
             or (_kept(facts, program) and any(_undoes(s.call, s.scope, program) for s in seedings))
             or _goes_on(source)
             or not all(runs_once(program, *p) for p in places)
@@ -143,7 +150,7 @@ def _goes_on(source: Source) -> bool:
     return source.scope.kind != "module" and function in loads
 
 
-def _stands_in(value: ast.expr, source: Source, program: Program) -> bool:
+def _stands_in(value: ast.expr, source: Source) -> bool:
     """Whether the seed stands in for one that its user did not give, who may want another one each time: it becomes the
     option, or the program tells it, so that it can be given the next time."""
     facts = source.scope.facts
@@ -151,18 +158,18 @@ def _stands_in(value: ast.expr, source: Source, program: Program) -> bool:
         case ast.Assign(targets=[ast.Attribute() | ast.Subscript()]):
             is_kept = True
         case _:
-            is_kept = _is_shown(facts, value, program)
+            is_kept = _is_shown(facts, value)
     return is_kept and any(about_seed(c.test) for c in conditions(value, source.scope))
 
 
-def _names_run(facts: ModuleFacts, value: ast.expr, program: Program) -> bool:
+def _names_run(facts: ModuleFacts, value: ast.expr) -> bool:
     """Whether a name is made of the variable that the seed is kept in: with a constant, all runs would share it."""
     variables = _variables(facts, value)
-    return bool(variables) and not _named_after(facts, program).isdisjoint(variables)
+    return bool(variables) and not _named_after(facts).isdisjoint(variables)
 
 
-@remembered
-def _named_after(facts: ModuleFacts, program: Program) -> frozenset[str]:  # noqa: ARG001
+@remembered_in_file
+def _named_after(facts: ModuleFacts) -> frozenset[str]:
     """The variables of which a file makes texts that it keeps under a name: `self.version = str(self.seed)`; or that it
     keeps under a key, or returns: `{"seed": seed}`."""
     texts = (n for call, _ in (*facts.calls.get("str", ()), *facts.calls.get("format", ())) for n in call.args)
@@ -213,13 +220,13 @@ def _is_per_process(source: Source, program: Program) -> bool:
     return bool(row.get("per_process"))
 
 
-def _is_shown(facts: ModuleFacts, value: ast.expr, program: Program) -> bool:
+def _is_shown(facts: ModuleFacts, value: ast.expr) -> bool:
     """Whether the variable that the seed is kept in is printed or logged."""
-    return not _shown(facts, program).isdisjoint(_variables(facts, value))
+    return not _shown(facts).isdisjoint(_variables(facts, value))
 
 
-@remembered
-def _shown(facts: ModuleFacts, program: Program) -> frozenset[str]:  # noqa: ARG001
+@remembered_in_file
+def _shown(facts: ModuleFacts) -> frozenset[str]:
     """The variables that a file prints or logs."""
     shown = (a for name in _SHOWS for call, _ in facts.calls.get(name, ()) for a in call.args)
     return frozenset(ast.unparse(n) for a in shown for n in walk(a) if isinstance(n, ast.Name | ast.Attribute))
@@ -238,15 +245,23 @@ def _without_seed(module: Module, program: Program) -> Iterator[Draft]:
         edits = as_first(call, seed, text)
         if call.facts.packages.isdisjoint(_COMPUTES):
             edits = ()  # whatever it plays or chooses, it trains nothing
-        in_worker = is_worker_init(call.scope, program)
-        unsafe = not (in_worker or runs_once(program, call.node, call.scope))
-        unsafe = unsafe or _undoes(call.node, call.scope, program) or _is_asked_for(call.node, call.scope)
-        unsafe = unsafe or (in_worker and (_never_runs(call.scope) or only_evaluates(call.facts, program)))
-        often = not in_worker and runs_often(program, call.node, call.scope)
-        edits = (*edits, *imports) if edits and not often else ()
+        is_idle = is_worker_init(call.scope) and (_never_runs(call.scope) or only_evaluates(call.facts, program))
+        unsafe = _is_left_to_a_person(call, program) or is_idle
+        edits = (*edits, *imports) if edits and not _is_repeated(call, program) else ()
         draft = Draft(call.node, {"call": call.written}, "none", edits=edits, unsafe=unsafe)
         given = seed if isinstance(seed, Site) else None
         yield placed(draft, given, program, str(program.project.seed), is_none)
+
+
+def _is_repeated(call: Call, program: Program) -> bool:
+    """Whether a seed would give the same numbers again and again: each worker has one of its own."""
+    return not is_worker_init(call.scope) and runs_often(program, call.node, call.scope)
+
+
+def _is_left_to_a_person(call: Call, program: Program) -> bool:
+    """Whether a call may run more than once, undo another seed, or be what a user asked for."""
+    runs_alone = is_worker_init(call.scope) or runs_once(program, call.node, call.scope)
+    return not runs_alone or _undoes(call.node, call.scope, program) or _is_asked_for(call.node, call.scope)
 
 
 def _never_runs(scope: Scope) -> bool:
@@ -318,14 +333,11 @@ def _is_on_generator(call: ast.Call, scope: Scope, program: Program) -> bool:
 def _reseed(call: Call, row: Mapping[str, Any] | None, program: Program) -> Draft:
     """`torch.seed()` becomes `torch.manual_seed(SEED)`, unless its result, the new seed, is used."""
     edits: tuple[Edit, ...] = ()
-    in_worker = is_worker_init(call.scope, program)
-    often = not in_worker and runs_often(program, call.node, call.scope)
-    if isinstance(call.facts.parents[call.node], ast.Expr) and not often:
+    if isinstance(call.facts.parents[call.node], ast.Expr) and not _is_repeated(call, program):
         instead = Import(f"{call.written.removesuffix('seed')}manual_seed")
         if row is not None:
             instead = import_name(call.facts, row["instead"], call.scope, call.node)
         seed, more = seed_or_workers(program, call.scope, call.node)
         edits = (replace(call.facts, call.node, f"{instead.text}({seed})"), *instead.edits, *more)
-    unsafe = not (in_worker or runs_once(program, call.node, call.scope)) or _undoes(call.node, call.scope, program)
-    unsafe = unsafe or _is_asked_for(call.node, call.scope)
+    unsafe = _is_left_to_a_person(call, program)
     return Draft(call.node, {"call": call.written}, "reseed", edits=edits, unsafe=unsafe)

@@ -6,12 +6,11 @@ import ast
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
+from torchrepro_lint import catalogue
 from torchrepro_lint.checks.draft import Draft, Fix, Place
-from torchrepro_lint.dataflow import Call, Module, Program
-from torchrepro_lint.dataflow.enclosing import names_in
+from torchrepro_lint.dataflow import Call, Module, Program, Site
 from torchrepro_lint.elements import Certainty
-from torchrepro_lint.index import Scope, last_name
-from torchrepro_lint.index.parents import walk
+from torchrepro_lint.index import Scope, last_name, names_in, walk
 from torchrepro_lint.rng import FAMILIES
 from torchrepro_lint.seeding.seedings import seedings
 
@@ -25,8 +24,27 @@ def check(module: Module, program: Program) -> Iterator[Draft]:
     for seeding in seedings(module.facts, program):
         for family in FAMILIES:
             late = seeding.seeded_late(family)
-            if late is not None and not _is_only_shown(seeding, late, program) and _repeats(late, program):
+            if late is None or _is_only_shown(seeding, late, program) or not _repeats(late, program):
+                continue
+            if not _is_of_trainer(late, module):
                 yield _draft(seeding, family, late, program)
+
+
+def _is_of_trainer(late: Late, module: Module) -> bool:
+    """Whether what is drawn are weights of which TRP603 tells: those that a Trainer of transformers is given. The head
+    of a model that it is not given is not trained, and its checkpoint is expected to have one."""
+    from torchrepro_lint.rng.fresh_weights import fresh_weights, may_draw_weights
+
+    program, (draw, seeder) = module.program, (late.witness.draw, late.seeder)
+    name, trainers = program.callee(draw.node, draw.scope) or "", catalogue.names("frameworks", "hf_trainers")
+    if not may_draw_weights(name):
+        return False
+    is_by_trainer = (program.callee(seeder.node, seeder.scope) or "").removesuffix(".__init__") in trainers
+    if is_by_trainer and not draw.sure and name not in catalogue.names("frameworks", "adapters"):
+        return True
+    models = (call.argument("model", 0) for call in module.calls(trainers))
+    weights = (fresh.node for model in models if isinstance(model, Site) for fresh in fresh_weights(model, program))
+    return draw.node in weights
 
 
 def _repeats(late: Late, program: Program) -> bool:

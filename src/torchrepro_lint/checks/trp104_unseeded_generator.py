@@ -12,17 +12,15 @@ from torchrepro_lint.checks.argument_edit import as_first
 from torchrepro_lint.checks.configured import is_none, placed
 from torchrepro_lint.checks.draft import Draft, Place
 from torchrepro_lint.checks.unseeded_augmentation import unseeded_augmentation
-from torchrepro_lint.dataflow import Call, Module, Program, Site, remembered
+from torchrepro_lint.dataflow import UNKNOWN, Call, Module, Program, Site, remembered, remembered_in_file
 from torchrepro_lint.dataflow.abstract_values import Constant
 from torchrepro_lint.dataflow.execution_count import runs_often, runs_once
 from torchrepro_lint.dataflow.options import certainty_of
 from torchrepro_lint.dataflow.reachability import reached_by_default
-from torchrepro_lint.index import ModuleFacts, Scope
-from torchrepro_lint.index.parents import walk
+from torchrepro_lint.index import ModuleFacts, Scope, walk
 from torchrepro_lint.model import Certainty, Edit, Level, Range
 from torchrepro_lint.project.disk import exists
 from torchrepro_lint.project.entries import files_of_programs
-from torchrepro_lint.project.unknown import UNKNOWN
 from torchrepro_lint.rng.generators import is_given_a_state, is_only_drawn_from, leaving_out, names_something
 from torchrepro_lint.rng.own_seed import generator_seed, numbered
 from torchrepro_lint.rng.predicates import about_seed
@@ -96,7 +94,7 @@ def _certainty(seed: object, program: Program) -> Certainty | None:
 def _seeded(call: Call, seed: object, certainty: Certainty, program: Program) -> tuple[Edit, ...]:
     """Pass the program's seed; a seed that is an option is the user's to choose. No edits where each sample, epoch or
     call would then draw the same."""
-    if certainty is Certainty.LIKELY or runs_often(program, call.node, call.scope) or _draws_alike(call, program):
+    if certainty is Certainty.LIKELY or runs_often(program, call.node, call.scope) or _draws_alike(call):
         return ()
     text = numbered(generator_seed(call.scope, call.node, program), _number(call, program))
     edits = as_first(call, seed, text)
@@ -118,7 +116,7 @@ def _places(facts: ModuleFacts, name: str, program: Program) -> list[tuple[int, 
     return [(call.node.lineno, call.node.col_offset) for call in calls]
 
 
-def _draws_alike(call: Call, program: Program) -> bool:
+def _draws_alike(call: Call) -> bool:
     """Whether a function without parameters returns what it draws: seeded, it would always return the same value."""
     function = call.scope.function
     if not isinstance(function.node, ast.FunctionDef) or function.own_name == "main":
@@ -127,11 +125,11 @@ def _draws_alike(call: Call, program: Program) -> bool:
         return False
     made = call.facts.parents[call.node]
     names = {t.id for t in made.targets if isinstance(t, ast.Name)} if isinstance(made, ast.Assign) else set()
-    return not _drawn_from(function, program).isdisjoint({call.node, *names})
+    return not _drawn_from(function).isdisjoint({call.node, *names})
 
 
-@remembered
-def _drawn_from(function: Scope, program: Program) -> frozenset[ast.expr | str]:  # noqa: ARG001
+@remembered_in_file
+def _drawn_from(function: Scope) -> frozenset[ast.expr | str]:
     """The objects, or their names, of which a method is called in what a function returns."""
     returned = [n.value for n in walk(function.node) if isinstance(n, ast.Return) and n.value is not None]
     drawn = (n.func for value in returned for n in walk(value) if isinstance(n, ast.Call))

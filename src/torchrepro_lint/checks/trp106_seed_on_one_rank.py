@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from torchrepro_lint.checks.draft import Draft, Place
 from torchrepro_lint.dataflow import Module, Program, remembered
 from torchrepro_lint.index import ModuleFacts, Scope
-from torchrepro_lint.rng.draws import draw_of
+from torchrepro_lint.rng.draws import draw_at
 from torchrepro_lint.rng.ranks import Guard, first_only
 from torchrepro_lint.rng.reseeds import MAX_HELPERS, SeedCall, is_helper, seed_calls
 
@@ -69,9 +69,7 @@ def _by_function(facts: ModuleFacts, program: Program) -> dict[Scope, list[SeedC
 @remembered
 def _drawing(facts: ModuleFacts, program: Program) -> frozenset[tuple[str, Guard | None]]:
     """The families that the file draws from, each with the branch of one process that the draw is in."""
-    draws = (
-        (draw_of(program, program.callee(node, scope), node, scope), node, scope) for node, scope in facts.every_call()
-    )
+    draws = ((draw_at(node, scope, program), node, scope) for node, scope in facts.every_call())
     return frozenset((draw.family, first_only(node, scope, program)) for draw, node, scope in draws if draw is not None)
 
 

@@ -12,8 +12,7 @@ from torchrepro_lint.dataflow.conditions import PathCondition, conditions
 from torchrepro_lint.dataflow.enclosing import loops_around
 from torchrepro_lint.dataflow.run_constant import RunConstant
 from torchrepro_lint.elements import Level
-from torchrepro_lint.index import ModuleFacts, Scope, last_name
-from torchrepro_lint.index.parents import walk
+from torchrepro_lint.index import ModuleFacts, Scope, arguments_of, last_name, walk
 from torchrepro_lint.rng.predicates import flag
 from torchrepro_lint.rng.reseeds import SeedCall, is_helper, seed_calls
 from torchrepro_lint.seeding.repeated import repeated_by
@@ -53,7 +52,7 @@ def check(module: Module, program: Program) -> Iterator[Draft]:
 
 def _is_passed_constants(seeding: SeedCall, lasting: RunConstant) -> bool:
     """Whether no argument of the seeder varies: helpers may mix an epoch or an index into the seed."""
-    passed = [*seeding.node.args, *(k.value for k in seeding.node.keywords)]
+    passed = arguments_of(seeding.node)
     return all(lasting.keeps(value, seeding.scope) for value in passed)
 
 

@@ -9,13 +9,12 @@ from torchrepro_lint import catalogue
 from torchrepro_lint.checks.argument_edit import passing
 from torchrepro_lint.checks.configured import is_none, placed
 from torchrepro_lint.checks.draft import Draft
-from torchrepro_lint.dataflow import Call, Module, Program, Site, remembered
+from torchrepro_lint.dataflow import UNKNOWN, Call, Module, Program, Site, remembered
 from torchrepro_lint.dataflow.execution_count import runs_often, runs_once
 from torchrepro_lint.dataflow.options import certainty_of
 from torchrepro_lint.dataflow.reachability import cleans_up, reached_by_default
 from torchrepro_lint.index import ModuleFacts
 from torchrepro_lint.model import Certainty, Edit, Level
-from torchrepro_lint.project.unknown import UNKNOWN
 from torchrepro_lint.project.versions import may_be
 from torchrepro_lint.rng.own_seed import seed_text
 from torchrepro_lint.rng.predicates import about_seed

@@ -13,8 +13,7 @@ from torchrepro_lint.dataflow import Call, Module, Program
 from torchrepro_lint.dataflow.conditions import are_exclusive
 from torchrepro_lint.dataflow.execution_count import runs_often, runs_once
 from torchrepro_lint.elements import Certainty, Level
-from torchrepro_lint.index import ModuleFacts, Scope
-from torchrepro_lint.index.parents import walk
+from torchrepro_lint.index import ModuleFacts, Scope, walk
 from torchrepro_lint.loading.same_order import is_made_side_by_side
 from torchrepro_lint.project.contents import is_test
 from torchrepro_lint.rng import environments

@@ -14,11 +14,10 @@ from torchrepro_lint.checks.listed import listed
 from torchrepro_lint.checks.seeded_generator import seeded_generator
 from torchrepro_lint.checks.worker_seeding import is_for_several, is_out_of_reach, renewed_generator, seeded_workers
 from torchrepro_lint.dataflow import Call, Module, Program, Site, remembered
-from torchrepro_lint.dataflow.binding import keyword_value
 from torchrepro_lint.dataflow.conditions import is_dead
 from torchrepro_lint.dataflow.enclosing import loops_around
 from torchrepro_lint.dataflow.options import outcome
-from torchrepro_lint.index import ModuleFacts
+from torchrepro_lint.index import ModuleFacts, keyword_value
 from torchrepro_lint.loading import loaders
 from torchrepro_lint.loading.looked_at import is_for_evaluation
 from torchrepro_lint.loading.worker_calls import WorkerDraw
@@ -57,45 +56,65 @@ def _is_bare(call: Call) -> bool:
 
 
 def _draft(call: Call, draws: WorkerDraws, first: Call, program: Program) -> Draft | None:
+    """The worst of what the workers of a loader draw: from a generator that the data set holds, of which each gets a
+    copy; from augmentations with generators of their own; from NumPy, where PyTorch does not seed it; and from what
+    PyTorch seeds in each worker from its own generator."""
     if not draws.found:
         return None
-    values = {"call": call.written}
-    held, own, numpy = draws.first("held"), draws.first("own"), draws.first("numpy")
-    if held is not None:
-        if loaders.is_single_worker(call) and _is_in_order(call):
-            return None  # an evaluation that is given the same numbers each time
-        values["generator"] = held.facts.text(held.node)
-        edits = _renewed(call, first, held, draws)
-        sure = held.is_per_item and draws.is_one_class
-        certainty = Certainty.CERTAIN if sure else Certainty.LIKELY
-        unsafe = _is_in_order(call) and loaders.lacks_generator(call)  # then whether torch is seeded decides
-        depends = (_SHARE,) if _orders_a_pass(held) else ()
-        return Draft(
-            call.node, values, "held", certainty=certainty, depends=depends, related=_place(held), edits=edits,
-            unsafe=unsafe or bool(depends) or _is_renewed_elsewhere(held, program),
-        )  # fmt: skip
-    if own is not None:
-        values["augmentation"] = own.facts.text(own.node)
+    if (held := draws.first("held")) is not None:
+        return _copied(call, draws, held, first, program)
+    if (own := draws.first("own")) is not None:
+        values = {"call": call.written, "augmentation": own.facts.text(own.node)}
         return Draft(call.node, values, "own", related=_place(own))
-    if numpy is not None and not _is_seeded("numpy", program):
-        edits = seeded_workers(call, first, program, lambda other: _first_unseeded(other, program))
-        unsafe = is_for_several(call.facts, edits, program, lambda other: _first_unseeded(other, program))
-        unsafe = unsafe or is_for_evaluation(call) or only_evaluates(call.facts, program) or is_only_tried_out(call)
-        draft = Draft(call.node, values, "old", related=_place(numpy), edits=edits, unsafe=unsafe)
-        if _is_in_order(call):
-            unsafe = unsafe or trains_nothing(call.facts, program) or not _is_surely_drawn(call)
-            return draft._replace(depends=(_EVALUATES,), unsafe=unsafe)
-        return draft._replace(certainty=Certainty.CERTAIN)
-    if not loaders.lacks_generator(call):
-        return None
-    values["families"] = listed([_WRITTEN[f] for f in FAMILIES if draws.first(f)])
-    related = tuple(p for f in FAMILIES if (d := draws.first(f)) is not None for p in _place(d))
+    if (numpy := draws.first("numpy")) is not None and not _is_seeded("numpy", program):
+        return _unseeded(call, numpy, first, program)
+    return _seeded_by_state(call, draws, program) if loaders.lacks_generator(call) else None
+
+
+def _copied(call: Call, draws: WorkerDraws, held: WorkerDraw, first: Call, program: Program) -> Draft | None:
+    """Each worker draws from its copy of one generator."""
+    if loaders.is_single_worker(call) and _is_in_order(call):
+        return None  # an evaluation that is given the same numbers each time
+    sure = held.is_per_item and draws.is_one_class
+    needs_torch = _is_in_order(call) and loaders.lacks_generator(call)  # then whether torch is seeded decides
+    depends = (_SHARE,) if _orders_a_pass(held) else ()
+    return Draft(
+        call.node,
+        {"call": call.written, "generator": held.facts.text(held.node)},
+        "held",
+        certainty=Certainty.CERTAIN if sure else Certainty.LIKELY,
+        depends=depends,
+        related=_place(held),
+        edits=_renewed(call, first, held, draws),
+        unsafe=needs_torch or bool(depends) or _is_renewed_elsewhere(held, program),
+    )
+
+
+def _unseeded(call: Call, numpy: WorkerDraw, first: Call, program: Program) -> Draft:
+    """The PyTorch that the program is judged by leaves the state of NumPy as it was when the worker was forked."""
+    edits = seeded_workers(call, first, program, lambda other: _first_unseeded(other, program))
+    unsafe = is_for_several(call.facts, edits, program, lambda other: _first_unseeded(other, program))
+    unsafe = unsafe or is_for_evaluation(call) or only_evaluates(call.facts, program) or is_only_tried_out(call)
+    draft = Draft(call.node, {"call": call.written}, "old", related=_place(numpy), edits=edits, unsafe=unsafe)
+    if _is_in_order(call):
+        unsafe = unsafe or trains_nothing(call.facts, program) or not _is_surely_drawn(call)
+        return draft._replace(depends=(_EVALUATES,), unsafe=unsafe)
+    return draft._replace(certainty=Certainty.CERTAIN)
+
+
+def _seeded_by_state(call: Call, draws: WorkerDraws, program: Program) -> Draft:
+    """PyTorch seeds each worker from the state that its global generator has when the worker starts."""
+    found = {family: draw for family in FAMILIES if (draw := draws.first(family)) is not None}
     fix = seeded_generator(call, program) if not _is_in_order(call) else Fix()
     return Draft(
-        call.node, values, depends=(_SAME_STATE,), related=related, edits=fix.edits,
+        call.node,
+        {"call": call.written, "families": listed([_WRITTEN[family] for family in found])},
+        depends=(_SAME_STATE,),
+        related=tuple(place for draw in found.values() for place in _place(draw)),
+        edits=fix.edits,
         unsafe=fix.unsafe or only_evaluates(call.facts, program),
         fix_title="Give the loader its own seeded generator",
-    )  # fmt: skip
+    )
 
 
 def _orders_a_pass(held: WorkerDraw) -> bool:

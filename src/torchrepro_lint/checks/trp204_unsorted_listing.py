@@ -9,9 +9,7 @@ from torchrepro_lint.checks.draft import Draft, Place
 from torchrepro_lint.checks.order_doubts import is_unclear
 from torchrepro_lint.checks.sorting import sorted_listing, sorted_walk
 from torchrepro_lint.dataflow import Module, Program
-from torchrepro_lint.dataflow.enclosing import names_in
-from torchrepro_lint.index import Scope, last_name
-from torchrepro_lint.index.parents import walk
+from torchrepro_lint.index import Scope, last_name, names_in, walk
 from torchrepro_lint.loading.decisions import FIRST, TAKEN, Decision, sorts
 from torchrepro_lint.loading.listings import Listing, is_by_name, listings
 from torchrepro_lint.loading.order import decided_by

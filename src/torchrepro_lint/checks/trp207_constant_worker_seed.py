@@ -7,16 +7,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from torchrepro_lint.checks.draft import Draft, Place
-from torchrepro_lint.dataflow import Call, Module, Program, Site, remembered
+from torchrepro_lint.dataflow import UNKNOWN, Call, Module, Program, Site, remembered
 from torchrepro_lint.dataflow.abstract_values import Reference, Result
 from torchrepro_lint.dataflow.domain import Of
 from torchrepro_lint.dataflow.exits import breaks
 from torchrepro_lint.dataflow.run_constant import RunConstant
-from torchrepro_lint.index import FunctionNode, ModuleFacts, Scope
-from torchrepro_lint.index.parents import walk
+from torchrepro_lint.index import FunctionNode, ModuleFacts, Scope, arguments_of, walk
 from torchrepro_lint.loading.samplers import evaluates
 from torchrepro_lint.model import Edit
-from torchrepro_lint.project.unknown import UNKNOWN
 from torchrepro_lint.rng.reseeds import SeedCall, is_helper, seed_calls
 from torchrepro_lint.syntax import import_module, replace
 
@@ -106,7 +104,7 @@ def _calling(function: Scope, program: Program, further: int) -> Iterator[Scope]
     calls = program.callers_of(function) if further and function.kind == "function" else ()
     for call, scope in calls or ():
         caller = _function(scope)
-        passed = (*call.args, *(k.value for k in call.keywords))
+        passed = arguments_of(call)
         if caller is not None and caller is not function and all(_lasts(p, scope, caller, program) for p in passed):
             yield caller
             yield from _calling(caller, program, further - 1)

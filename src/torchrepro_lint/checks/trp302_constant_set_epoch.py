@@ -7,14 +7,12 @@ from collections.abc import Iterator
 
 from torchrepro_lint.checks.draft import Draft, Place
 from torchrepro_lint.checks.epoch_edit import set_epoch
-from torchrepro_lint.dataflow import Call, Module, Program, remembered
-from torchrepro_lint.dataflow.binding import keyword_value
-from torchrepro_lint.index import Scope
+from torchrepro_lint.dataflow import UNKNOWN, Call, Module, Program, remembered
+from torchrepro_lint.index import Scope, keyword_value
 from torchrepro_lint.loading.epochs import EpochLoop, epoch_loop, passes
 from torchrepro_lint.loading.sampler_uses import SamplerUses, uses_of
 from torchrepro_lint.loading.samplers import made_by
 from torchrepro_lint.model import Edit
-from torchrepro_lint.project.unknown import UNKNOWN
 from torchrepro_lint.syntax import replace
 
 

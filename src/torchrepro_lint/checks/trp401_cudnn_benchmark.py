@@ -9,19 +9,12 @@ from collections.abc import Iterator, Sequence
 from torchrepro_lint.checks.configured import cause, placed
 from torchrepro_lint.checks.draft import Draft
 from torchrepro_lint.checks.generator_doubts import is_never_seeded
-from torchrepro_lint.checks.switch_edit import (
-    is_after_speed,
-    is_explained,
-    is_handed_on,
-    is_set_back,
-    with_value,
-)
-from torchrepro_lint.dataflow import Module, Program, Site, remembered
+from torchrepro_lint.checks.switch_edit import is_after_speed, is_explained, is_handed_on, is_set_back, with_value
+from torchrepro_lint.dataflow import Module, Program, Site, remembered, remembered_in_file
 from torchrepro_lint.dataflow.enclosing import block_of
 from torchrepro_lint.dataflow.reachability import cleans_up
 from torchrepro_lint.elements import Certainty
-from torchrepro_lint.index import ModuleFacts, Scope, last_name
-from torchrepro_lint.index.parents import walk
+from torchrepro_lint.index import ModuleFacts, Scope, last_name, walk
 from torchrepro_lint.kernels.flags import Setting, follows_request, reads_switch
 from torchrepro_lint.kernels.switches import stated
 from torchrepro_lint.rng.predicates import is_unrequested, needs_option
@@ -52,10 +45,10 @@ def check(module: Module, program: Program) -> Iterator[Draft]:
             continue
         unsafe = (
             _is_after_speed(setting.facts, program)
-            or is_explained(setting, program)
-            or is_set_back(setting, program)
+            or is_explained(setting)
+            or is_set_back(setting)
             or is_handed_on(setting)
-            or _has_switch_of_its_own(setting, program)
+            or _has_switch_of_its_own(setting)
             or is_never_seeded(setting.facts, program)
             or _neither_trains_nor_seeds(setting.facts, program)
             or _may_be_turned_off_below(setting, program)
@@ -125,15 +118,15 @@ def _turning_off(facts: ModuleFacts, program: Program) -> frozenset[Scope]:
     return frozenset(setting.scope.function for setting, value in settings if value is False)
 
 
-def _has_switch_of_its_own(setting: Setting, program: Program) -> bool:
+def _has_switch_of_its_own(setting: Setting) -> bool:
     """Whether the block seeds above only if determinism is asked for: then the same option should decide this."""
-    asked = _asking(setting.facts, program)
+    asked = _asking(setting.facts)
     block = block_of(setting.facts, setting.statement) if asked else ()
     return any(test.lineno < setting.statement.lineno and test in block for test in asked)
 
 
-@remembered
-def _asking(facts: ModuleFacts, program: Program) -> list[ast.If]:  # noqa: ARG001
+@remembered_in_file
+def _asking(facts: ModuleFacts) -> list[ast.If]:
     """Where a file does something only if determinism is asked for."""
     if not facts.source.matches("determinis"):
         return []

@@ -6,13 +6,7 @@ from collections.abc import Iterator
 
 from torchrepro_lint.checks.configured import placed
 from torchrepro_lint.checks.draft import Draft
-from torchrepro_lint.checks.switch_edit import (
-    is_after_speed,
-    is_explained,
-    is_handed_on,
-    is_set_back,
-    with_value,
-)
+from torchrepro_lint.checks.switch_edit import is_after_speed, is_explained, is_handed_on, is_set_back, with_value
 from torchrepro_lint.dataflow import Module, Program, Site
 from torchrepro_lint.dataflow.enclosing import block_of
 from torchrepro_lint.dataflow.reachability import cleans_up
@@ -41,19 +35,19 @@ def check(module: Module, program: Program) -> Iterator[Draft]:
         else:
             edits = with_value(setting, "True")
             unsafe = (
-                is_set_back(setting, program)
+                is_set_back(setting)
                 or is_handed_on(setting)
-                or _is_explained(setting, module, program)
+                or _is_explained(setting, module)
                 or is_after_speed(setting.facts, program)
             )
             draft = Draft(setting.node, {"written": setting.written}, edits=edits, unsafe=unsafe)
             yield placed(draft, Site(setting.value, setting.value_scope), program, "True", lambda value: not value)
 
 
-def _is_explained(setting: Setting, module: Module, program: Program) -> bool:
+def _is_explained(setting: Setting, module: Module) -> bool:
     """Whether a comment above the switch, or above that of the autotuner right next to it, may say why it is off."""
     block = block_of(setting.facts, setting.statement)
     index = block.index(setting.statement)
     near = block[max(index - 1, 0) : index + 2]
     tuners = (s for s, value in stated(module, OWNER, "benchmark").settings if value and s.statement in near)
-    return any(is_explained(s, program) for s in (setting, *tuners))
+    return any(is_explained(s) for s in (setting, *tuners))

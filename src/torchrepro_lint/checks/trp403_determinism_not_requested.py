@@ -80,8 +80,10 @@ def _draft(module: Module, program: Program, seeding: Seeding, seed: Seeder, ker
 
     asked_for = determinism_asked_for if is_attention(kernel) else convolutions_settled
     is_set = any("deterministic" in facts.attribute_sets for facts in seeding.visited)  # off, there
-    fix = asked_for(seed.node, seed.scope, program) if not is_set else Fix()
     seeded = seed.scope.facts
+    may_seed = {met.scope.facts for met in seeding.met if met.seeder is not None and not met.sure}
+    is_one_of_several = seeded in may_seed and len(may_seed) > 1  # files, of which the program may run this one
+    fix = asked_for(seed.node, seed.scope, program) if not (is_set or is_one_of_several) else Fix()
     here = seeded is module.facts
     elsewhere = () if here else (Place(seeded, seed.node, "torch is seeded here"),)
     return Draft(

@@ -10,12 +10,11 @@ from torchrepro_lint import catalogue
 from torchrepro_lint.checks.configured import cause, placed
 from torchrepro_lint.checks.draft import Draft
 from torchrepro_lint.checks.switch_edit import with_value
-from torchrepro_lint.dataflow import Module, Program, Site
+from torchrepro_lint.dataflow import UNKNOWN, Module, Opaque, Program, Site
 from torchrepro_lint.dataflow.reachability import cleans_up
 from torchrepro_lint.elements import Certainty, Level
 from torchrepro_lint.kernels.flags import mentions, passed
 from torchrepro_lint.kernels.switches import Switch
-from torchrepro_lint.project.unknown import UNKNOWN, Opaque
 from torchrepro_lint.rng.predicates import is_unrequested
 
 

@@ -50,7 +50,7 @@ def _inductor(module: Module) -> Iterator[Draft]:
             if not _is_tried_again(setting)
             else ()
         )
-        unsafe = is_for_use() or is_announced(setting, module.program, _SAYS) or is_handed_on(setting)
+        unsafe = is_for_use() or is_announced(setting, _SAYS) or is_handed_on(setting)
         yield Draft(setting.node, {"written": setting.written}, edits=edits, unsafe=unsafe)
     for setting in options(module):
         edits = with_value(setting, "False")

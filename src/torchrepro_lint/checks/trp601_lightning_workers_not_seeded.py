@@ -7,13 +7,12 @@ from collections.abc import Iterator, Sequence
 from torchrepro_lint import catalogue
 from torchrepro_lint.checks.argument_edit import passing
 from torchrepro_lint.checks.draft import Draft, Place
-from torchrepro_lint.dataflow import Call, Module, Program
+from torchrepro_lint.dataflow import UNKNOWN, Call, Module, Program
 from torchrepro_lint.dataflow.conditions import is_dead
 from torchrepro_lint.index import ModuleFacts
 from torchrepro_lint.loading.loaders import lacks_worker_init, loaders, workers
 from torchrepro_lint.loading.worker_calls import WorkerDraw
 from torchrepro_lint.loading.worker_draws import worker_draws
-from torchrepro_lint.project.unknown import UNKNOWN
 from torchrepro_lint.project.versions import may_be
 from torchrepro_lint.seeding.frameworks import calls_in, is_one_process, program_files
 

@@ -9,9 +9,9 @@ from itertools import takewhile
 from torchrepro_lint import catalogue
 from torchrepro_lint.checks.draft import Draft, Place
 from torchrepro_lint.dataflow import Call, CallSite, Module, Program, Site, start_of
-from torchrepro_lint.dataflow.enclosing import LOOPS, block_of
+from torchrepro_lint.dataflow.enclosing import block_of
 from torchrepro_lint.dataflow.execution_count import runs_once
-from torchrepro_lint.index import Binding, Scope
+from torchrepro_lint.index import Binding, LoopNode, Scope
 from torchrepro_lint.model import Edit
 from torchrepro_lint.rng.draws import Seeder
 from torchrepro_lint.rng.fresh_weights import FreshWeights, fresh_weights, own_adapter
@@ -88,7 +88,7 @@ def _place(fresh: FreshWeights, beside: Sequence[FreshWeights]) -> ast.stmt:
     group = [f.node for f in (fresh, *beside) if f.scope.function is function]
     first = facts.statement(min(group, key=start_of))
     around = (n for n in facts.ancestors(first) if isinstance(n, ast.stmt) and n is not function.node)
-    for place in (first, *takewhile(lambda n: not isinstance(n, LOOPS), around)):
+    for place in (first, *takewhile(lambda n: not isinstance(n, LoopNode), around)):
         block = block_of(facts, place)
         if all(not set(block).isdisjoint((facts.statement(n), *facts.ancestors(n))) for n in group):
             return place

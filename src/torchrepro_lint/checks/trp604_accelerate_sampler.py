@@ -8,10 +8,9 @@ from collections.abc import Collection, Iterator
 from torchrepro_lint import catalogue
 from torchrepro_lint.checks.argument_edit import passing
 from torchrepro_lint.checks.draft import Draft, Place
-from torchrepro_lint.dataflow import Call, Module, Program, Site
+from torchrepro_lint.dataflow import UNKNOWN, Call, Module, Program, Site
 from torchrepro_lint.loading.loaders import argument, lacks_generator, loaders, samplers, shuffling
 from torchrepro_lint.model import Edit
-from torchrepro_lint.project.unknown import UNKNOWN
 from torchrepro_lint.syntax import import_from, with_argument
 
 CONFIGURATION = "accelerate.utils.DataLoaderConfiguration"

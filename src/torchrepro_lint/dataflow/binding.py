@@ -6,7 +6,7 @@ import ast
 
 from torchrepro_lint.dataflow.abstract_values import Unknown
 from torchrepro_lint.dataflow.sites import Site
-from torchrepro_lint.index import Binding, FunctionNode, Scope
+from torchrepro_lint.index import Binding, FunctionNode, Scope, keyword_value
 
 CONSTRUCTOR = "__init__"
 
@@ -44,11 +44,6 @@ def value_for(call: ast.Call, caller: Scope, function: Scope, parameter: Binding
         return Site(passed, caller)
     is_default = passed is None and parameter.value is not None
     return Site(parameter.value, function.parent or function) if is_default else None  # type: ignore[arg-type]
-
-
-def keyword_value(call: ast.Call, *names: str) -> ast.expr | None:
-    """What `call` passes by the first keyword that has one of these names, as it is written."""
-    return next((keyword.value for keyword in call.keywords if keyword.arg in names), None)
 
 
 def passed_by_name(call: ast.Call, *positional: str) -> dict[str | None, ast.expr]:

@@ -73,6 +73,14 @@ class Callers:
             return None
         return calls + self._handed.get(function, lambda: list(self._handed_to(function)))
 
+    def may_be(self, function: Scope) -> bool:
+        """Whether any file calls something of the name by which a function is called."""
+        name = _called_by(function, function.method_class)
+        naming = self._project.text.mentioning(name)
+        if naming is None or len(naming) > MAX_FILES:
+            return True
+        return any(self._project.files.says(str(path), calls_any, name) for path in naming)
+
     def in_sight(self, function: Scope) -> list[CallSite]:
         """The calls that can be seen, where there may be others as well: those of the function's own file at least."""
         calls, own = self.of(function), [function.facts.source.path]

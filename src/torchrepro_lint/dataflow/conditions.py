@@ -19,7 +19,7 @@ from torchrepro_lint.dataflow.exits import breaks, is_exhaustive, is_irrefutable
 from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.dataflow.reaching_definitions import reaching
 from torchrepro_lint.dataflow.sites import NodeSite
-from torchrepro_lint.index import Binding, ModuleFacts, Scope
+from torchrepro_lint.index import Binding, LoopNode, ModuleFacts, Scope
 
 MAX_CALLERS = 2  # how far up the calls a test is looked for
 MAX_BEFORE = 64  # statements of one block that may have left, the nearest: nobody writes more tests one after the other
@@ -194,7 +194,7 @@ def _is_settled(test: ast.expr, scope: Scope) -> bool:
 
 def _is_bound_once(bindings: Sequence[Binding], scope: Scope) -> bool:
     around = [a for b in bindings for a in (b.node, *ancestors(b.node, scope))]
-    return len(bindings) == 1 and not any(isinstance(a, ast.For | ast.AsyncFor | ast.While) for a in around)
+    return len(bindings) == 1 and not any(isinstance(a, LoopNode) for a in around)
 
 
 def _is_of_self(test: ast.expr, scope: Scope) -> bool:

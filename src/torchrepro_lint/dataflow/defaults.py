@@ -13,13 +13,13 @@ from typing import NamedTuple
 
 from torchrepro_lint import catalogue
 from torchrepro_lint.dataflow.abstract_values import Display, Origin, is_configured
-from torchrepro_lint.dataflow.binding import keyword_value, passed_by_name
+from torchrepro_lint.dataflow.binding import passed_by_name
 from torchrepro_lint.dataflow.configured_values import rows
 from torchrepro_lint.dataflow.evaluate import CallersOf, Values
 from torchrepro_lint.dataflow.grafts import Graft, Tree, built, merge, written_entries
 from torchrepro_lint.dataflow.hydra import composed
 from torchrepro_lint.dataflow.sites import CallSite, Site
-from torchrepro_lint.index import Binding, FunctionNode, ModuleFacts, Scope
+from torchrepro_lint.index import Binding, FunctionNode, ModuleFacts, Scope, keyword_value
 from torchrepro_lint.project.contents import is_test
 from torchrepro_lint.project.project import Project
 

@@ -9,12 +9,10 @@ import ast
 from collections.abc import Callable, Sequence
 from typing import Any, ClassVar, Generic, TypeAlias, TypeVar
 
-from torchrepro_lint.index import Binding, Scope
+from torchrepro_lint.index import Binding, Comprehension, Scope
 
 V = TypeVar("V")
-Written: TypeAlias = (
-    ast.Tuple | ast.List | ast.Set | ast.Dict | ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp
-)
+Written: TypeAlias = ast.Tuple | ast.List | ast.Set | ast.Dict | Comprehension
 Of: TypeAlias = "Callable[[ast.expr, Scope], V]"
 """The value of another expression over the same domain."""
 

@@ -127,7 +127,8 @@ class Edges:
     def returned(self, use: Use[Any]) -> Iterator[Step]:
         """A function gives it to its callers: to those who gave it to the function, where that is how it came."""
         function = use.scope.function
-        if function.parent is not None and _is_property(function.node):
+        is_property = any(last_name(d) in ("property", "cached_property") for d in function.decorators)
+        if function.parent is not None and is_property:
             yield from self.attribute(function.parent, function.own_name, use)
             return
         calls = self.callers(function)
@@ -151,17 +152,12 @@ def _key(node: ast.expr) -> object:
 
 def _setter(owner: Scope, name: str, program: Program) -> Scope | None:
     """The function that runs where a property of a class, or of one that it derives from, is set."""
-    for base in program.names.bases(owner):
-        for binding in base.bindings.get(name, ()) if isinstance(base, Scope) else ():
+    for base in program.names.classes(owner):
+        for binding in base.bindings.get(name, ()):
             decorators = binding.node.decorator_list if isinstance(binding.node, FunctionNode) else ()
-            if isinstance(base, Scope) and any(last_name(d) == "setter" for d in decorators):
+            if any(last_name(d) == "setter" for d in decorators):
                 return base.children[binding.node]
     return None
-
-
-def _is_property(node: ast.AST) -> bool:
-    decorators = node.decorator_list if isinstance(node, FunctionNode) else []
-    return any(last_name(d) in ("property", "cached_property") for d in decorators)
 
 
 # -- the edges, by what holds the expression -----------------------------------------------------------------------

@@ -6,16 +6,14 @@ import ast
 from collections.abc import Iterator, Sequence
 
 from torchrepro_lint.dataflow.sites import start_of
-from torchrepro_lint.index import ModuleFacts, Scope, last_name
-from torchrepro_lint.index.parents import children, descendants, walk
+from torchrepro_lint.index import LoopNode, ModuleFacts, Scope, children, descendants, last_name
 
 _TEARDOWNS = frozenset({"tearDown", "tearDownClass", "asyncTearDown", "tearDownModule", "teardown", "teardown_method",
                          "teardown_class", "teardown_module", "teardown_function"})  # fmt: skip
 _TWO_PARTS = frozenset({"fixture", "contextmanager", "asynccontextmanager"})
 DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
-ONLY_BINDS = (ast.Import, ast.ImportFrom, ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
-LOOPS = (ast.For, ast.AsyncFor, ast.While)
 BLOCKS = ("body", "orelse", "finalbody", "handlers", "cases")
+ONLY_BINDS = (ast.Import, ast.ImportFrom, ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 
 
 def ancestors(node: ast.AST, scope: Scope) -> Iterator[ast.AST]:
@@ -42,22 +40,6 @@ def run_with(body: Sequence[ast.AST]) -> Iterator[ast.AST]:
             pending += reversed(children(node))
 
 
-def calls_in(*nodes: ast.AST) -> Iterator[ast.Call]:
-    """The calls that are written in these nodes, also in the functions that they define."""
-    return (part for node in nodes for part in walk(node) if isinstance(part, ast.Call))
-
-
-def names_in(*nodes: ast.AST) -> set[str]:
-    """The names that stand in these nodes, read or bound."""
-    return {part.id for node in nodes for part in walk(node) if isinstance(part, ast.Name)}
-
-
-def decorators(function: Scope) -> list[ast.expr]:
-    """What a function or class is decorated with, without the arguments of these."""
-    found: list[ast.expr] = getattr(function.node, "decorator_list", [])
-    return [d.func if isinstance(d, ast.Call) else d for d in found]
-
-
 def arm_of(block: ast.AST, item: ast.AST) -> str | None:
     """The list of `block` that `item` stands in itself: `body`, `orelse`, ..."""
     for name in BLOCKS:
@@ -81,13 +63,13 @@ def cleans_up(node: ast.AST, scope: Scope) -> bool:
     function = scope.function
     if function.own_name in _TEARDOWNS:
         return True
-    if not any(last_name(d) in _TWO_PARTS for d in decorators(function)):
+    if not any(last_name(d) in _TWO_PARTS for d in function.decorators):
         return False
     here = start_of(scope.facts.statement(node))
     return any(isinstance(n, ast.Yield) and start_of(n) < here for n in inside(scope))
 
 
-def is_in_body(part: ast.AST, block: ast.For | ast.AsyncFor | ast.While | ast.If) -> bool:
+def is_in_body(part: ast.AST, block: LoopNode | ast.If) -> bool:
     """Whether a part of a loop or test is a statement of its body, by its place: bodies are long."""
     if not isinstance(part, ast.stmt) or not block.orelse:
         return isinstance(part, ast.stmt)
@@ -95,13 +77,13 @@ def is_in_body(part: ast.AST, block: ast.For | ast.AsyncFor | ast.While | ast.If
     return start_of(part) < start_of(end)
 
 
-def loops_around(facts: ModuleFacts, node: ast.AST) -> Iterator[ast.For | ast.AsyncFor | ast.While]:
+def loops_around(facts: ModuleFacts, node: ast.AST) -> Iterator[LoopNode]:
     """The loops of the same function that run `node` again and again, innermost first."""
     child = node
     for holder in facts.ancestors(node):
         if isinstance(holder, DEFINITIONS):
             return
-        if isinstance(holder, LOOPS) and is_in_body(child, holder):
+        if isinstance(holder, LoopNode) and is_in_body(child, holder):
             yield holder
         child = holder
 

@@ -32,20 +32,22 @@ from torchrepro_lint.dataflow.abstract_values import (
     put_items,
     unpacked,
 )
-from torchrepro_lint.dataflow.binding import CONSTRUCTOR, is_super, keyword_value, value_for
+from torchrepro_lint.dataflow.binding import CONSTRUCTOR, is_super, value_for
 from torchrepro_lint.dataflow.domain import Domain
 from torchrepro_lint.dataflow.reaching_definitions import MAX_BINDINGS, definitions, reaching
 from torchrepro_lint.dataflow.sites import CallSite, Site
 from torchrepro_lint.dataflow.store import Store
-from torchrepro_lint.index import Binding, ModuleFacts, Scope
+from torchrepro_lint.index import Binding, ModuleFacts, Scope, keyword_value
 from torchrepro_lint.project.declarations import declarations
 from torchrepro_lint.project.kinds import UNTOLD
+from torchrepro_lint.project.listed import ANY
 from torchrepro_lint.project.names import Names, Variable
 from torchrepro_lint.project.project import Project
 from torchrepro_lint.tracking import Memo, Rests
 
 if TYPE_CHECKING:
     from torchrepro_lint.dataflow.configured_values import ConfiguredValues
+    from torchrepro_lint.dataflow.paths import Patterns
 
 V = TypeVar("V")
 A = TypeVar("A")
@@ -54,6 +56,7 @@ MAX_DEPTH = 20  # a value passed through three functions, each with an unpacking
 MAX_STEPS = 120
 MAX_UPDATES = 64  # of one name in a row, `x = f(x)`: far more than is followed, and than anybody writes
 MAX_CONSTRUCTORS = 8  # one above the other, by which an argument is passed on
+MAX_MODULES = 16  # of which one is imported by its name
 _NOWHERE = MAX_DEPTH + 1
 _NO_CIRCLE: frozenset[Part] = frozenset()
 
@@ -384,7 +387,7 @@ class Evaluation(Generic[V]):
     def _member(self, owner: Scope, expr: ast.Attribute, scope: Scope) -> V:
         """What an attribute of an object of the project may be: what any method of its class or of a base sets it to,
         and what the nearest class that has it at its own level does."""
-        name, classes = expr.attr, [base for base in self._names.bases(owner) if not isinstance(base, str)]
+        name, classes = expr.attr, self._names.classes(owner)
         bindings = [self._values.kept(*pair, owner) for base in classes for pair in base.attributes.get(name, ())]
         nearest = next((base for base in classes if name in base.bindings), None)
         bindings += [(b, nearest) for b in nearest.bindings[name]] if nearest is not None else []
@@ -468,9 +471,9 @@ class Evaluation(Generic[V]):
             found = self._parsed(call, scope)
         if found is not None:
             return found
-        module = self._imported_by_name(call, scope) if callee == "importlib.import_module" else None
-        if module is not None:
-            return self._domain.reference(module, call, scope)
+        modules = self._imported_by_name(call, scope) if callee == "importlib.import_module" else []
+        if modules:
+            return self._join([self._domain.reference(module, call, scope) for module in modules])
         return self._domain.result(callee, call, scope, self)
 
     def _returned(self, value: ast.expr, function: Scope, call: ast.Call, caller: Scope) -> V:
@@ -485,13 +488,12 @@ class Evaluation(Generic[V]):
                 return self._domain.given(parameter, function, given)
         return self(value, function)
 
-    def _imported_by_name(self, call: ast.Call, scope: Scope) -> Scope | None:
-        """The project's module that `import_module("package.module")` gives."""
-        match call.args:
-            case [ast.Constant(value=str() as name)] if not name.startswith("."):
-                target = self._names.imported(Binding("import", call, target=name), scope.facts)
-                return target if isinstance(target, Scope) else None
-        return None
+    def _imported_by_name(self, call: ast.Call, scope: Scope) -> list[Scope]:
+        """The project's modules that `import_module(f"models.{name}")` may give; none where it may be many."""
+        names = self._values.names_like(call.args[0], scope) if len(call.args) == 1 and not call.keywords else []
+        bindings = [Binding("import", call, target=name) for name in names if not name.startswith(".")]
+        found = [self._names.imported(binding, scope.facts) for binding in bindings]
+        return [module for module in found if isinstance(module, Scope)] if len(found) <= MAX_MODULES else []
 
     # -- what the engine itself needs to know ---------------------------------------------------------------------
     def _origins(self, expr: ast.expr, scope: Scope) -> list[Origin]:
@@ -519,6 +521,7 @@ class Values(Evaluation["list[Origin]"]):
     def forget(self) -> None:
         super().forget()
         self.__dict__.pop("configured", None)
+        self.__dict__.pop("_paths", None)
         self._called_by.clear()
         self._upwards.clear()
         self._reached_by.clear()
@@ -600,10 +603,19 @@ class Values(Evaluation["list[Origin]"]):
     def configured(self) -> ConfiguredValues:
         """What configuration files say."""
         from torchrepro_lint.dataflow.configured_values import ConfiguredValues  # few programs read one
-        from torchrepro_lint.dataflow.paths import Paths
 
-        paths = Paths(defaults=self.are_defaults)
-        return ConfiguredValues(self._project, Evaluation(paths, self._names, self._callers_of, self).ask)
+        return ConfiguredValues(self._project, self._paths.ask)
+
+    @cached_property
+    def _paths(self) -> Evaluation[Patterns]:
+        from torchrepro_lint.dataflow.paths import Paths  # likewise
+
+        return Evaluation(Paths(defaults=self.are_defaults), self._names, self._callers_of, self)
+
+    def names_like(self, expr: ast.expr, scope: Scope) -> list[str]:
+        """The names of modules that a text may be, of which parts may be unknown."""
+        importer, found = scope.facts.source.path, self._paths.ask(expr, scope)
+        return [n for name in found for n in (self._project.modules_like(name, importer) if ANY in name else [name])]
 
     def method_of(self, parameter: Parameter, name: str) -> Scope | None:
         """The method of a parameter that nobody is seen to pass, by the class that it is annotated with."""
@@ -691,6 +703,4 @@ def attribute_values(attribute: ast.Attribute, scope: Scope) -> list[Site]:
 
 
 def _is_class_method(scope: Scope) -> bool:
-    node = scope.node
-    decorators = node.decorator_list if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) else []
-    return any(isinstance(d, ast.Name) and d.id == "classmethod" for d in decorators)
+    return any(isinstance(d, ast.Name) and d.id == "classmethod" for d in scope.decorators)

@@ -13,12 +13,11 @@ from typing import Literal, TypeAlias
 
 from torchrepro_lint.dataflow.binding import named_parameters
 from torchrepro_lint.dataflow.conditions import are_exclusive
-from torchrepro_lint.dataflow.enclosing import calls_in, decorators, outermost_loop
+from torchrepro_lint.dataflow.enclosing import outermost_loop
 from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.dataflow.sites import CallSite
-from torchrepro_lint.dataflow.store import remembered
-from torchrepro_lint.index import ModuleFacts, Scope, last_name
-from torchrepro_lint.index.parents import walk
+from torchrepro_lint.dataflow.store import remembered, remembered_in_file
+from torchrepro_lint.index import Comprehension, ModuleFacts, Scope, calls_in, last_name, walk
 from torchrepro_lint.project.contents import calls_any, defines, passes
 
 Times: TypeAlias = "Literal['once', 'unknown', 'often']"
@@ -35,7 +34,6 @@ _RUNS_IT_OFTEN = frozenset(
     {"map", "imap", "imap_unordered", "starmap", "map_async", "starmap_async", "submit", "apply_async", "delayed",
      "Pool", "ProcessPoolExecutor", "ThreadPoolExecutor", "vmap", "apply_along_axis", "repeat", "timeit"}
 )  # fmt: skip
-_COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 MAX_CALLERS = 4  # how far up the calls is looked
 MAX_FILES = 24  # that mention a function
 
@@ -103,7 +101,7 @@ def _times(function: Scope, further: int, program: Program) -> Times:
     handed_over = not _handed_to(function, program).isdisjoint(_RUNS_IT_ONCE)
     if _is_whole_run(function, program) or handed_over:
         return "once"
-    if any(ast.unparse(d).rpartition(".")[2] in _COMMANDS for d in decorators(function)):
+    if any(ast.unparse(d).rpartition(".")[2] in _COMMANDS for d in function.decorators):
         return "once"  # a program of its own: `@hydra.main(...)`, `@click.command()`
     return "often" if function.method_class is not None and name != "__init__" else "unknown"
 
@@ -127,17 +125,17 @@ def _function_runs_often(function: Scope, program: Program) -> bool:
 
 def _is_repeated_by_decorator(function: Scope, program: Program) -> bool:
     """Whether a decorator runs a function several times for each call of it: `@repeat(3)`."""
-    for decorator in decorators(function):
+    for decorator in function.decorators:
         known = program.resolve(decorator, function.parent or function.facts.scope)
-        if isinstance(known, Scope) and _repeats(known, program):
+        if isinstance(known, Scope) and _repeats(known):
             return True
         if known is None and last_name(decorator) in _RUNS_IT_OFTEN:
             return True
     return False
 
 
-@remembered
-def _repeats(decorator: Scope, program: Program) -> bool:  # noqa: ARG001
+@remembered_in_file
+def _repeats(decorator: Scope) -> bool:
     """Whether a loop in a decorator calls what the decorator, or a function in it, is given."""
     given = {a.arg for n in walk(decorator.node) if isinstance(n, ast.arguments) for a in n.args}
     calls = (call for call in calls_in(decorator.node) if isinstance(call.func, ast.Name) and call.func.id in given)
@@ -197,7 +195,7 @@ def _again_and_again(facts: ModuleFacts, node: ast.AST) -> ast.AST | None:
     """The loop or comprehension of the same function that runs `node` for each of its items."""
     child = node
     for parent in facts.ancestors(node):
-        if isinstance(parent, _COMPREHENSIONS):
+        if isinstance(parent, Comprehension):
             if child is not parent.generators[0]:
                 return parent
         elif isinstance(parent, ast.stmt):
@@ -299,15 +297,15 @@ def _calling(function: Scope, program: Program) -> Iterator[Scope]:
     owner, name = function.method_class, function.own_name
     if owner is None:
         return
-    family = [owner, *(base for base in program.names.bases(owner) if isinstance(base, Scope))]
+    family = program.names.classes(owner)
     for facts in {member.facts for member in family}:
-        calling = _through_self(facts, name, program)
+        calling = _through_self(name, facts)
         numbered = {number: where for member in family for number, where in calling.get(member, ())}
         yield from (numbered[number] for number in sorted(numbered))
 
 
-@remembered
-def _through_self(facts: ModuleFacts, name: str, program: Program) -> dict[Scope, list[tuple[int, Scope]]]:  # noqa: ARG001
+@remembered_in_file
+def _through_self(name: str, facts: ModuleFacts) -> dict[Scope, list[tuple[int, Scope]]]:
     """Where methods call one of this name of their own object, numbered, by their class."""
     found: dict[Scope, list[tuple[int, Scope]]] = {}
     for number, (call, where) in enumerate(facts.calls.get(name, ())):

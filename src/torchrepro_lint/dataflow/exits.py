@@ -6,8 +6,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Sequence
 
-from torchrepro_lint.dataflow.enclosing import BLOCKS, DEFINITIONS, LOOPS
-from torchrepro_lint.index.facts import dotted
+from torchrepro_lint.dataflow.enclosing import BLOCKS, DEFINITIONS
+from torchrepro_lint.index import LoopNode, dotted
 
 _EXITS: frozenset[str | None] = frozenset({"sys.exit", "exit", "quit", "os._exit", "os.abort"})
 
@@ -47,7 +47,7 @@ def breaks(body: Sequence[ast.stmt]) -> bool:
     for statement in body:
         if isinstance(statement, ast.Break):
             return True
-        inner = ("orelse",) if isinstance(statement, LOOPS) else () if isinstance(statement, DEFINITIONS) else BLOCKS
+        inner = ("orelse",) if isinstance(statement, LoopNode) else () if isinstance(statement, DEFINITIONS) else BLOCKS
         if any(breaks(getattr(statement, name, ())) for name in inner):
             return True
     return False

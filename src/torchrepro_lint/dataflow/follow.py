@@ -43,11 +43,11 @@ class Policy(Generic[State, Found]):
     is_complete: bool = False
     bound: int = 600
 
-    def bound_in(self, facts: ModuleFacts, program: Program) -> int:
+    def bound_in(self, facts: ModuleFacts) -> int:
         """How many steps a search takes at most that starts in a file. In large ones, and where one variable is read
         over and over, as generated code is, it takes fewer, so that all searches together take no longer for their
         characters."""
-        size, reads = len(facts.source.text), most_reads(facts, program)
+        size, reads = len(facts.source.text), most_reads(facts)
         bound = self.bound if size <= LARGE else self.bound * LARGE // size
         return bound if reads <= MANY else bound * MANY // reads
 
@@ -87,7 +87,7 @@ class Follow(Generic[State, Found]):
         key = (node, state, path)
         self._tried += 1
         if self._tried == FEW and self._start is not None:
-            self._bound = self.policy.bound_in(self._start, self.program)
+            self._bound = self.policy.bound_in(self._start)
         is_known = key in self._seen
         if self._tried > AGAIN * self._bound or (len(self._seen) >= self._bound and not is_known):
             self.escaped = self._is_cut = True

@@ -88,8 +88,7 @@ def constructions(frame: Frame, program: Program) -> list[Frame] | None:
 def kept_parameter(name: str, owner: Scope, program: Program) -> tuple[str, Scope] | None:
     """The parameter of a constructor, with the constructor, that each object of a class keeps as its attribute `name`,
     if that is all that the attribute is ever set to."""
-    classes = [base for base in program.names.bases(owner) if isinstance(base, Scope)]
-    set_to = [pair for base in classes for pair in base.attributes.get(name, ())]
+    set_to = [pair for base in program.names.classes(owner) for pair in base.attributes.get(name, ())]
     kept, where = program.values.kept(*set_to[0], owner) if len(set_to) == 1 else (None, owner)
     value = kept.value if kept is not None else None
     if not isinstance(value, ast.Name) or not is_constructor(where):
@@ -179,9 +178,7 @@ def _returned(
 
 def _has_fields(owner: Scope) -> bool:
     """Whether a class is a dataclass, whose constructor takes its fields."""
-    decorators = owner.node.decorator_list if isinstance(owner.node, ast.ClassDef) else ()
-    named = (d.func if isinstance(d, ast.Call) else d for d in decorators)
-    return any(last_name(name) == "dataclass" for name in named)
+    return any(last_name(name) == "dataclass" for name in owner.decorators)
 
 
 def _all(ways: Iterable[list[Frame] | None]) -> list[Frame] | None:

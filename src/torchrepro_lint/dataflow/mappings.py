@@ -15,9 +15,8 @@ from torchrepro_lint.dataflow.grafts import graft, written_entries
 from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.dataflow.reaching_definitions import reads
 from torchrepro_lint.dataflow.sites import CallSite, Site
-from torchrepro_lint.dataflow.store import remembered
-from torchrepro_lint.index import ITEM, Binding, FunctionNode, ModuleFacts, Scope, last_name
-from torchrepro_lint.index.parents import Parents
+from torchrepro_lint.dataflow.store import remembered_in_file
+from torchrepro_lint.index import ITEM, Binding, FunctionNode, ModuleFacts, Parents, Scope, last_name
 
 MAX_UPDATES = 64  # calls of `update` that fill one name: what more of them leave in it is unknown
 Entries: TypeAlias = "dict[str, Site] | None"
@@ -76,7 +75,7 @@ class Mappings(Domain[Entries]):
     def _added(self, name: str, scope: Scope) -> Iterator[Entries]:
         """What `name["key"] = value` and `name.update(...)` add, everywhere in the file where the name is the same."""
         owner = scope.binding_scope(name)
-        items, calls = _filled(scope.facts, self.program)
+        items, calls = _filled(scope.facts)
         yield items.get((owner, name), {})
         updates = calls.get((owner, name), ())
         if len(updates) > MAX_UPDATES:
@@ -102,8 +101,8 @@ _Named: TypeAlias = "tuple[Scope | None, str]"
 _Filled: TypeAlias = "tuple[dict[_Named, Entries], dict[_Named, list[CallSite]]]"
 
 
-@remembered
-def _filled(facts: ModuleFacts, program: Program) -> _Filled:  # noqa: ARG001
+@remembered_in_file
+def _filled(facts: ModuleFacts) -> _Filled:
     """What a file puts into what names hold: key by key, of which the last counts, and by `update`."""
     items: dict[_Named, Entries] = {}
     calls: dict[_Named, list[CallSite]] = {}

@@ -8,6 +8,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Collection, Sequence
 from itertools import islice
+from typing import NamedTuple
 
 from torchrepro_lint.dataflow.abstract_values import Constant, Display, Origin, Parameter, Result, is_configured
 from torchrepro_lint.dataflow.binding import argument_for, positional_parameters
@@ -19,28 +20,38 @@ from torchrepro_lint.dataflow.outcomes import COMPARE, Truth, joined, truth_of
 from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.dataflow.reaching_definitions import reaching
 from torchrepro_lint.dataflow.sites import Site
-from torchrepro_lint.dataflow.store import remembered
+from torchrepro_lint.dataflow.store import remembered, remembered_in_file
 from torchrepro_lint.elements import Certainty
 from torchrepro_lint.index import Binding, ModuleFacts, Scope, last_name
-from torchrepro_lint.project.declarations import (
-    Declared,
-    Default,
-    constant,
-    declared_in,
-    declared_options,
-    is_section,
-)
-from torchrepro_lint.project.unknown import UNKNOWN, Opaque
+from torchrepro_lint.project.declarations import Declared, Default, constant, declared_in, declared_options, is_section
+from torchrepro_lint.project.unknown import UNKNOWN
 
 _ENVIRONMENT = frozenset({"os.environ.get", "os.getenv"})
 MAX_ARMS = 4  # assignments to one name
+MAX_DEPTH = 8  # steps from one expression to the next
 OBJECT = object()
 """Stands for a container or an object, which is not None."""
 
 
-@remembered
-def _declared(facts: ModuleFacts, program: Program) -> Declared:  # noqa: ARG001
+@remembered_in_file
+def _declared(facts: ModuleFacts) -> Declared:
     return declared_in(facts)
+
+
+class _At(NamedTuple):
+    """Where an expression is evaluated: in a scope, by a call in progress if one is known, so many steps from where the
+    question was asked."""
+
+    scope: Scope
+    frame: Frame | None
+    depth: int = 0
+
+    def deeper(self) -> _At:
+        return _At(self.scope, self.frame, self.depth + 1)
+
+    def moved(self, scope: Scope, frame: Frame | None = None) -> _At:
+        """One step away."""
+        return _At(scope, frame, self.depth + 1)
 
 
 class Options:
@@ -64,45 +75,55 @@ class Options:
         self._last: tuple[Frame, list[Frame] | None] | None = None
         self._known: dict[tuple[ast.expr, Scope], tuple[list[Default] | None, int]] = {}  # what is written
 
-    def values(self, expr: ast.expr, scope: Scope, frame: Frame | None, depth: int = 0) -> list[Default] | None:
+    def values(self, expr: ast.expr, scope: Scope, frame: Frame | None) -> list[Default] | None:
         """Every value that `expr` has by default, or None when that is unknown."""
-        found = self._held(expr, scope, frame, depth)
+        return self._values(expr, _At(scope, frame))
+
+    def truth(self, test: ast.expr, scope: Scope, frame: Frame | None) -> Truth:
+        """How `test` comes out when the program runs as configured by default."""
+        return self._truth(test, _At(scope, frame))
+
+    # -- values ---------------------------------------------------------------------------------------------------
+    def _values(self, expr: ast.expr, at: _At) -> list[Default] | None:
+        found = self._held(expr, at)
         return None if found is None or any(v.value is OBJECT for v in found) else found
 
-    def _held(self, expr: ast.expr, scope: Scope, frame: Frame | None, depth: int) -> list[Default] | None:
+    def _held(self, expr: ast.expr, at: _At) -> list[Default] | None:
         """The same, with OBJECT for a container or an object, whichever constructor makes it."""
-        if depth > 8:
+        if at.depth > MAX_DEPTH:
             return None
-        if isinstance(expr, ast.Name) and frame is not None:
-            passed = self._passed(expr, scope, frame, depth)
-            if passed is not UNKNOWN:
-                return passed
-            assigned = self._assigned(expr, scope, frame, depth) if frame.call is not None else None
+        match expr:
+            case ast.Constant(value=value):
+                return [Default(value, settable=False)]
+            case ast.IfExp():
+                return self._of_arms(expr, at)
+            case ast.Compare():
+                truth = self._truth(expr, at.deeper())
+                return [Default(truth.usual, settable=truth.certain is None)] if truth.usual is not None else None
+            case ast.Name():
+                return self._of_name(expr, at)
+            case ast.Attribute(value=holder, attr=name):
+                found = self._of_object(expr, at) or self._written(expr, at.scope)
+                return found or self._configured(name, at.scope, of_section=is_section(holder))
+            case ast.Subscript(value=holder, slice=ast.Constant(value=key)):
+                found = self._written(expr, at.scope)
+                return found or self._configured(str(key), at.scope, of_section=is_section(holder))
+            case ast.Call():
+                return self._written(expr, at.scope) or self._of_environment(expr, at.scope)
+            case _:
+                return self._written(expr, at.scope)
+
+    def _of_name(self, name: ast.Name, at: _At) -> list[Default] | None:
+        """What a call in progress says of a name, then what is written, whichever call it is."""
+        if at.frame is not None:
+            frame = self._passing(name, at.scope, at.frame)
+            if frame is not None:
+                return self._passed(name.id, frame, at)
+            assigned = self._assigned(name, at) if at.frame.call is not None else None
             if assigned is not None:
                 return assigned
-        if isinstance(expr, ast.Constant):
-            return [Default(expr.value, settable=False)]
-        if isinstance(expr, ast.IfExp):
-            return self._of_arms(expr, scope, frame, depth)
-        if isinstance(expr, ast.Compare):
-            truth = self.truth(expr, scope, frame, depth + 1)
-            return [Default(truth.usual, settable=truth.certain is None)] if truth.usual is not None else None
-        if isinstance(expr, ast.Attribute) and frame is not None and frame.owner is not None:
-            attribute = self._of_object(expr, scope, frame, frame.owner, depth)
-            if attribute is not None:
-                return attribute
-        written = self._written(expr, scope)
-        if written is not None:
-            return written
-        match expr:
-            case ast.Attribute(value=holder, attr=name) | ast.Subscript(value=holder, slice=ast.Constant(value=name)):
-                return self._configured(str(name), scope, of_section=is_section(holder))
-            case ast.Call():
-                return self._of_environment(expr, scope)
-            case ast.Name():
-                found = self._assigned(expr, scope, frame, depth) or self._named(expr, scope)
-                return found or self._left(expr, scope, depth) or self._chosen_among(expr, scope, frame, depth)
-        return None
+        found = self._written(name, at.scope) or self._assigned(name, at) or self._named(name, at.scope)
+        return found or self._left(name, at) or self._chosen_among(name, at)
 
     def _written(self, expr: ast.expr, scope: Scope) -> list[Default] | None:
         """What the code or a configuration file says, whichever calls are in progress."""
@@ -138,27 +159,29 @@ class Options:
                 return [Default(value, settable=True)] if asked in _ENVIRONMENT and value is not UNKNOWN else None
         return None
 
-    def _of_arms(self, choice: ast.IfExp, scope: Scope, frame: Frame | None, depth: int) -> list[Default] | None:
-        truth = self.truth(choice.test, scope, frame, depth + 1)
+    def _of_arms(self, choice: ast.IfExp, at: _At) -> list[Default] | None:
+        truth = self._truth(choice.test, at.deeper())
         arms = {Truth.UNKNOWN: [choice.body, choice.orelse]}.get(truth, [choice.body if truth.usual else choice.orelse])
         if truth is not Truth.UNKNOWN and _falls_back_on_namesake(choice, arms[0]):
-            found = [self._written(arms[0], scope)]
+            found = [self._written(arms[0], at.scope)]
         else:
-            found = [self._held(arm, scope, frame, depth + 1) for arm in arms]
+            found = [self._held(arm, at.deeper()) for arm in arms]
         return _joined(found, settable=truth.certain is None and truth is not Truth.UNKNOWN)
 
     # -- objects --------------------------------------------------------------------------------------------------
-    def _of_object(
-        self, expr: ast.Attribute, scope: Scope, frame: Frame, owner: Scope, depth: int
-    ) -> list[Default] | None:
+    def _of_object(self, expr: ast.Attribute, at: _At) -> list[Default] | None:
         """What `self.name` holds by the constructions of the object, if they are known and over."""
-        if not scope.is_self(expr.value) or scope.function is not frame.function or is_constructor(scope.function):
+        frame, function = at.frame, at.scope.function
+        if frame is None or frame.owner is None or function is not frame.function or is_constructor(function):
+            return None
+        if not at.scope.is_self(expr.value):
             return None
         self._take_in_new_files()
         if expr.attr in self._set_on_others:
             return None
         made = self._constructions(frame)
-        found = _joined([self._set_by(constructed, expr.attr, owner, depth + 1) for constructed in made or ()])
+        depth = at.depth + 1
+        found = _joined([self._set_by(constructed, expr.attr, frame.owner, depth) for constructed in made or ()])
         if found is not None:
             self.reach.note(min(shared_depth(frame, constructed) for constructed in made or ()))
         return found
@@ -173,36 +196,36 @@ class Options:
         """What the constructor sets an attribute to, over what the class has; other methods may have set it since."""
         found: list[list[Default] | None] = []
         settable = False
-        for base in reversed([b for b in self._program.names.bases(owner) if isinstance(b, Scope)]):
+        for base in reversed(self._program.names.classes(owner)):
             for binding in base.bindings.get(name, ()):
                 given = _given_to_field(name, constructed)
                 if isinstance(given, ast.expr) and constructed.caller is not None:
-                    found = [self._held(given, constructed.caller.function, constructed.caller, depth)]
+                    found = [self._held(given, _At(constructed.caller.function, constructed.caller, depth))]
                 else:
-                    found = [self._bound(binding, base, None, depth) if given is None else None]
+                    found = [self._bound(binding, _At(base, None, depth)) if given is None else None]
             for binding, where in base.attributes.get(name, ()):
-                kept, at = self._program.values.kept(binding, where, owner)
-                own = constructed if at.function is constructed.function else None
-                known = own if at is where else None  # of the constructor of a base no call is in progress
-                truth = self._comes_by(binding.node, where, known, depth + 1) if own is not None else Truth.UNKNOWN
-                settable |= truth in (Truth.USUALLY, Truth.RARELY)
-                if truth.usual is not False:
-                    found = [*(found if truth.usual is None else ()), self._bound(kept, at, own, depth)]
+                kept, there = self._program.values.kept(binding, where, owner)
+                own = constructed if there.function is constructed.function else None
+                known = own if there is where else None  # of the constructor of a base no call is in progress
+                comes = self._comes_by(binding.node, _At(where, known, depth + 1)) if own is not None else Truth.UNKNOWN
+                settable |= comes in (Truth.USUALLY, Truth.RARELY)
+                if comes.usual is not False:
+                    found = [*(found if comes.usual is None else ()), self._bound(kept, _At(there, own, depth))]
         return _joined(found, settable=settable)
 
-    def _bound(self, binding: Binding, scope: Scope, frame: Frame | None, depth: int) -> list[Default] | None:
+    def _bound(self, binding: Binding, at: _At) -> list[Default] | None:
         if binding.kind != "assign" or binding.value is None:
             return None
-        return self._held(binding.value, scope, frame, depth)
+        return self._held(binding.value, at)
 
-    def _comes_by(self, node: ast.AST, scope: Scope, frame: Frame | None, depth: int) -> Truth:
+    def _comes_by(self, node: ast.AST, at: _At) -> Truth:
         """Whether a call of a function gets to a statement of its own."""
-        truths, inner = [Truth.ALWAYS], node
-        for block in ancestors(node, scope):
+        truths, inner, function = [Truth.ALWAYS], node, at.scope.function.node
+        for block in ancestors(node, at.scope):
             if isinstance(block, ast.If):
-                truth = self.truth(block.test, scope, frame, depth)
+                truth = self._truth(block.test, at)
                 truths.append(truth if arm_of(block, inner) == "body" else truth.inverted())
-            elif isinstance(block, ast.stmt) and not isinstance(block, ast.With) and block is not scope.function.node:
+            elif isinstance(block, ast.stmt) and not isinstance(block, ast.With) and block is not function:
                 truths.append(Truth.UNKNOWN)
             inner = block
         return joined(truths, any_of=False)
@@ -216,80 +239,82 @@ class Options:
         values = [o for o in found if isinstance(o, Constant) and is_configured(o)]
         return [Default(o.value, settable=True) for o in values] if found and len(values) == len(found) else None
 
-    def _passed(self, read: ast.Name, scope: Scope, frame: Frame, depth: int) -> list[Default] | Opaque | None:
-        """The value of a parameter of the call in progress, or of the one that defined the function which is called;
-        UNKNOWN when `name` is none."""
-        name, owner = read.id, scope.binding_scope(read.id)
+    def _passing(self, read: ast.Name, scope: Scope, frame: Frame) -> Frame | None:
+        """The call in progress whose function has the name as a parameter, as it was given: this one, or one around it
+        that defined the function which is called."""
+        owner = scope.binding_scope(read.id)
         while owner is not frame.function and frame.caller is not None:
             frame = frame.caller
         if owner is not frame.function or owner.kind != "function" or frame.call is None or frame.caller is None:
-            return UNKNOWN
-        first = owner.bindings[name][0]  # what the function assigns to it may come later
-        is_as_given = self._first or reaching(owner.bindings[name], read, owner, scope) == [first]
-        if not is_as_given or first.kind != "parameter":
-            return UNKNOWN
+            return None
+        bindings = owner.bindings[read.id]  # what the function assigns to it may come later
+        is_told = self._first or reaching(bindings, read, owner, scope) == [bindings[0]]
+        return frame if is_told and bindings[0].kind == "parameter" else None
+
+    def _passed(self, name: str, frame: Frame, at: _At) -> list[Default] | None:
+        """The value of a parameter of a call in progress."""
+        assert frame.call is not None
+        assert frame.caller is not None
+        owner, calling = frame.function, frame.caller.function
         given: object = argument_for(frame.call, owner, name)
         if isinstance(given, ast.expr):
-            return self._held(given, frame.caller.function, frame.caller, depth + 1)
+            return self._held(given, at.moved(calling, frame.caller))
         if given is not None:  # `**mapping` may pass it
             place = positional_parameters(owner).index(name) if name in positional_parameters(owner) else None
-            given = Call(frame.call, frame.caller.function, "", self._program).argument(name, place)
+            given = Call(frame.call, calling, "", self._program).argument(name, place)
         if isinstance(given, Site):
-            return self._held(*given, None, depth + 1)
-        default = first.value
+            return self._held(given.node, at.moved(given.scope))
+        default = owner.bindings[name][0].value
         if given is None and default is not None:
-            return self._held(default, owner.parent or owner, None, depth + 1)
+            return self._held(default, at.moved(owner.parent or owner))
         if given is None:
             return self._filled_in(name, owner)
-        return (
-            self._configured(name, frame.caller.function)
-            if _passes_options(frame.call, frame.caller.function)
-            else None
-        )
+        return self._configured(name, calling) if _passes_options(frame.call, calling) else None
 
     def _filled_in(self, name: str, owner: Scope) -> list[Default] | None:
         """A parameter that a decorator passes, as click's do."""
         option = declared_options(owner.facts).get(name) if getattr(owner.node, "decorator_list", ()) else None
         return [option] if option is not None else None
 
-    def _assigned(self, expr: ast.Name, scope: Scope, frame: Frame | None, depth: int) -> list[Default] | None:
+    def _assigned(self, expr: ast.Name, at: _At) -> list[Default] | None:
         """A name with one binding, which assigns it."""
-        owner, bindings = scope.binding_scope(expr.id), scope.bindings_of(expr)
+        owner, bindings = at.scope.binding_scope(expr.id), at.scope.bindings_of(expr)
         is_told = len(bindings) == 1 or (bindings and self._first)
-        return self._bound(bindings[0], owner, frame, depth + 1) if owner is not None and is_told else None
+        return self._bound(bindings[0], at.moved(owner, at.frame)) if owner is not None and is_told else None
 
-    def _chosen_among(self, expr: ast.Name, scope: Scope, frame: Frame | None, depth: int) -> list[Default] | None:
+    def _chosen_among(self, expr: ast.Name, at: _At) -> list[Default] | None:
         """A name that statements of its function or module assign, some of them in arms of tests: `sampler = None`."""
-        owner = scope.binding_scope(expr.id)
-        if owner is None or owner is not scope.function or owner.kind not in ("function", "module"):
+        owner = at.scope.binding_scope(expr.id)
+        if owner is None or owner is not at.scope.function or owner.kind not in ("function", "module"):
             return None
         bindings = owner.bindings[expr.id]
         if not 1 < len(bindings) <= MAX_ARMS or any(b.kind != "assign" or b.path for b in bindings):
             return None
         found: list[list[Default] | None] = []
         settable = False
-        for binding in reaching(bindings, expr, owner, scope):
-            truth = self._comes_by(binding.node, owner, frame, depth + 1)
-            settable |= truth in (Truth.USUALLY, Truth.RARELY)
-            if truth.usual is not False:
-                found = [*(found if truth.usual is None else ()), self._bound(binding, owner, frame, depth + 1)]
+        there = at.moved(owner, at.frame)
+        for binding in reaching(bindings, expr, owner, at.scope):
+            comes = self._comes_by(binding.node, there)
+            settable |= comes in (Truth.USUALLY, Truth.RARELY)
+            if comes.usual is not False:
+                found = [*(found if comes.usual is None else ()), self._bound(binding, there)]
         return _joined(found, settable=settable)
 
-    def _left(self, expr: ast.Name, scope: Scope, depth: int) -> list[Default] | None:
+    def _left(self, expr: ast.Name, at: _At) -> list[Default] | None:
         """A parameter that none of the calls of its function gives anything."""
-        owner, bindings = scope.binding_scope(expr.id), scope.bindings_of(expr)
+        owner, bindings = at.scope.binding_scope(expr.id), at.scope.bindings_of(expr)
         if owner is None or owner.kind != "function" or [b.kind for b in bindings] != ["parameter"]:
             return None
         default = bindings[0].value
         calls = self._program.callers_of(owner) if isinstance(default, ast.Constant) else None
         if default is None or not calls or any(argument_for(c, owner, expr.id) is not None for c, _ in calls):
             return None
-        return self._held(default, owner.parent or owner, None, depth + 1)
+        return self._held(default, at.moved(owner.parent or owner))
 
     def _named(self, expr: ast.Name, scope: Scope) -> list[Default] | None:
         """A parameter that click or hydra fills in, or that is given all options at once."""
         owner = scope.binding_scope(expr.id)
-        option = _declared(owner.facts, self._program).options.get(expr.id) if owner is not None else None
+        option = _declared(owner.facts).options.get(expr.id) if owner is not None else None
         if option is None:
             return None
         is_parameter = any(isinstance(o, Parameter) and o.name == expr.id for o in self._program.origins(expr, scope))
@@ -301,7 +326,7 @@ class Options:
     def _configured(self, name: str, scope: Scope, *, of_section: bool = False) -> list[Default] | None:
         """`args.name` or `cfg["name"]`: an option of that name in this file, then in any file; then a setting. What is
         read of a section of a configuration is no option, since those stand side by side."""
-        own = _declared(scope.facts, self._program)
+        own = _declared(scope.facts)
         self._take_in_new_files()
         first = own if name in own.options else self._with_option.get(name)
         if first is not None and not of_section:
@@ -311,50 +336,47 @@ class Options:
 
     def _take_in_new_files(self) -> None:
         for facts in islice(self._files, self._count, None):
-            declared = _declared(facts, self._program)
+            declared = _declared(facts)
             for name in declared.options:
                 self._with_option.setdefault(name, declared)
             for name in declared.settings:
                 self._with_setting.setdefault(name, declared)
-            self._set_on_others |= _set_on_others(facts, self._program)
+            self._set_on_others |= _set_on_others(facts)
         self._count = len(self._files)
 
-    def truth(self, test: ast.expr, scope: Scope, frame: Frame | None, depth: int = 0) -> Truth:
-        """How `test` comes out when the program runs as configured by default."""
+    # -- tests ----------------------------------------------------------------------------------------------------
+    def _truth(self, test: ast.expr, at: _At) -> Truth:
         if _is_for_checkers(test):
             return Truth.NEVER
         match test:
             case ast.UnaryOp(op=ast.Not(), operand=operand):
-                return self.truth(operand, scope, frame, depth).inverted()
+                return self._truth(operand, at).inverted()
             case ast.BoolOp(op=op, values=values):
-                return joined([self.truth(v, scope, frame, depth) for v in values], any_of=isinstance(op, ast.Or))
+                return joined([self._truth(value, at) for value in values], any_of=isinstance(op, ast.Or))
             case ast.IfExp():
-                return self._chosen(test, scope, frame, depth)
+                return self._chosen(test, at)
             case ast.NamedExpr(value=value):
-                return self.truth(value, scope, frame, depth)
+                return self._truth(value, at)
             case ast.Compare(left=left, ops=[op], comparators=[right]):
-                return self._compared(left, op, right, scope, frame, depth)
+                return self._compared(left, op, right, at)
             case _:
-                return truth_of(self.values(test, scope, frame, depth), bool)
+                return truth_of(self._values(test, at), bool)
 
-    def _chosen(self, choice: ast.IfExp, scope: Scope, frame: Frame | None, depth: int) -> Truth:
-        body, orelse = (self.truth(arm, scope, frame, depth) for arm in (choice.body, choice.orelse))
-        chosen = self.truth(choice.test, scope, frame, depth).certain
-        if chosen is None:
+    def _chosen(self, choice: ast.IfExp, at: _At) -> Truth:
+        body, orelse, chosen = (self._truth(part, at) for part in (choice.body, choice.orelse, choice.test))
+        if chosen.certain is None:
             return body if body is orelse else Truth.UNKNOWN
-        return body if chosen else orelse
+        return body if chosen.certain else orelse
 
-    def _compared(
-        self, left: ast.expr, op: ast.cmpop, right: ast.expr, scope: Scope, frame: Frame | None, depth: int
-    ) -> Truth:
-        if isinstance(op, ast.In | ast.NotIn) and self._program.qualified(right, scope) == "os.environ":
+    def _compared(self, left: ast.expr, op: ast.cmpop, right: ast.expr, at: _At) -> Truth:
+        if isinstance(op, ast.In | ast.NotIn) and self._program.qualified(right, at.scope) == "os.environ":
             is_for_seed = isinstance(left, ast.Constant) and _is_for_seed(str(left.value))
             return (Truth.RARELY if isinstance(op, ast.In) else Truth.USUALLY) if is_for_seed else Truth.UNKNOWN
         other, compare = constant(right), COMPARE.get(type(op))
         if other is UNKNOWN or compare is None:
             return Truth.UNKNOWN
         try:
-            found = self._held(left, scope, frame, depth) if other is None else self.values(left, scope, frame, depth)
+            found = self._held(left, at) if other is None else self._values(left, at)
             return truth_of(found, lambda value: bool(compare(value, other)))
         except TypeError:
             return Truth.UNKNOWN
@@ -455,8 +477,8 @@ def _joined(found: Sequence[list[Default] | None], *, settable: bool = False) ->
     return [v._replace(settable=v.settable or settable) for values in known for v in values]
 
 
-@remembered
-def _set_on_others(facts: ModuleFacts, program: Program) -> frozenset[str]:  # noqa: ARG001
+@remembered_in_file
+def _set_on_others(facts: ModuleFacts) -> frozenset[str]:
     """The attributes that a file sets of anything but `self`."""
     sets = facts.attribute_sets.items()
     return frozenset(name for name, found in sets if any(not s.scope.is_self(s.target.value) for s in found))

@@ -14,9 +14,8 @@ from itertools import product
 from math import prod
 from typing import TypeAlias
 
-from torchrepro_lint.dataflow.binding import keyword_value
 from torchrepro_lint.dataflow.domain import Domain, Of
-from torchrepro_lint.index import Binding, Scope
+from torchrepro_lint.index import Binding, Scope, keyword_value
 from torchrepro_lint.project.declarations import declared_options
 from torchrepro_lint.project.listed import ANY
 

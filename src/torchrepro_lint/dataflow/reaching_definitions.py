@@ -13,12 +13,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TypeAlias
 
 from torchrepro_lint.dataflow.sites import Site, start_of
-from torchrepro_lint.index import Binding, FunctionNode, Scope
+from torchrepro_lint.index import Binding, Comprehension, FunctionNode, LoopNode, Scope, children
 from torchrepro_lint.index.binding import all_arguments
-from torchrepro_lint.index.parents import children
 
 MAX_BINDINGS = 64  # that reach one read: with more, all of the name's are taken to
-_COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 _Name: TypeAlias = "tuple[Scope, str]"
 _Seen: TypeAlias = "frozenset[Binding] | None"  # None: any of them
 
@@ -305,7 +303,7 @@ class _Pass:
         state.join([arm for arm, goes_on in zip(arms, ended, strict=True) if goes_on])
         return any(ended)
 
-    def _loop(self, node: ast.For | ast.AsyncFor | ast.While, scope: Scope, state: _State) -> bool:
+    def _loop(self, node: LoopNode, scope: Scope, state: _State) -> bool:
         """What is bound in the loop may be seen from its start on, and after it."""
         if not isinstance(node, ast.While):
             self._read(node.iter, scope, state)
@@ -373,11 +371,11 @@ class _Pass:
             if node in self._bound and not isinstance(node, ast.stmt):  # `:=` and the names in a `match` pattern
                 self._bind_all([self._bound[node]], state)
             inner = scope
-            if isinstance(node, _COMPREHENSIONS):
+            if isinstance(node, Comprehension):
                 inner = scope.children.get(node, scope)
                 outside[node.generators[0].iter] = scope
             parts = children(node)  # of a comprehension, the generators run first
-            pending += [(n, inner) for n in (parts if isinstance(node, _COMPREHENSIONS) else reversed(parts))]
+            pending += [(n, inner) for n in (parts if isinstance(node, Comprehension) else reversed(parts))]
 
     def _name(self, node: ast.Name, scope: Scope, state: _State) -> None:
         owner = scope.binding_scope(node.id) if node.id in self._names else None  # most names are bound once

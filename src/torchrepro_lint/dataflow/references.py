@@ -14,12 +14,12 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import takewhile
 from pathlib import Path
 
-from torchrepro_lint.dataflow.enclosing import LOOPS, ancestors
+from torchrepro_lint.dataflow.enclosing import ancestors
 from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.dataflow.reaching_definitions import reads_of_binding, reads_of_object
 from torchrepro_lint.dataflow.sites import Site, start_of
-from torchrepro_lint.dataflow.store import remembered
-from torchrepro_lint.index import ModuleFacts, Scope
+from torchrepro_lint.dataflow.store import remembered, remembered_in_file
+from torchrepro_lint.index import LoopNode, ModuleFacts, Scope
 from torchrepro_lint.project.contents import may_read, reads_attribute
 from torchrepro_lint.project.names import Variable
 
@@ -55,7 +55,7 @@ def reads_following(held: ast.Name, node: ast.AST, scope: Scope) -> Iterator[Sit
     reads, function = reads_of_object(held, scope), scope.function
     begin = node.end_lineno, node.end_col_offset  # type: ignore[attr-defined]
     for around in ancestors(node, scope):
-        if isinstance(around, LOOPS):
+        if isinstance(around, LoopNode):
             begin = start_of(around)  # of the outermost
     first = 0 if isinstance(function.node, ast.Module) else bisect_left(reads, start_of(function.node), key=_place)
     yield from map(reads.__getitem__, range(first))
@@ -78,7 +78,7 @@ def self_reads(owner: Scope, attr: str, program: Program) -> Sequence[Site]:
 
 def relatives(owner: Scope, program: Program) -> list[Scope]:
     """A class, its bases, and its subclasses in the same file."""
-    classes = [c for c in program.names.bases(owner) if isinstance(c, Scope)]
+    classes = program.names.classes(owner)
     return classes + [c for c in _derived(owner.facts, program).get(owner, ()) if c not in classes]
 
 
@@ -87,9 +87,8 @@ def _derived(facts: ModuleFacts, program: Program) -> dict[Scope, list[Scope]]:
     """The classes at the top of a file, by those that they derive from, and by themselves."""
     found: dict[Scope, list[Scope]] = {}
     for owner in facts.scope.children.values():
-        for base in program.names.bases(owner) if owner.kind == "class" else ():
-            if isinstance(base, Scope):
-                found.setdefault(base, []).append(owner)
+        for base in program.names.classes(owner) if owner.kind == "class" else ():
+            found.setdefault(base, []).append(owner)
     return found
 
 
@@ -114,8 +113,8 @@ def _reads_by_class(facts: ModuleFacts, attr: str, program: Program) -> dict[Sco
     return found
 
 
-@remembered
-def most_reads(facts: ModuleFacts, program: Program) -> int:  # noqa: ARG001
+@remembered_in_file
+def most_reads(facts: ModuleFacts) -> int:
     """How often the variable, or the attribute of `self`, of a file is read that is read most often."""
     counted: Counter[object] = Counter()
     for node in facts.reads(facts.tree).repeated():

@@ -1,7 +1,7 @@
 """Where everything that was worked out about a program is kept, so that one change of a file forgets all of it.
 
 No other module keeps answers that speak of syntax trees or scopes: a file that changes, or is freed to save memory,
-makes such answers wrong.
+makes such answers wrong. What is worked out from one file alone is kept with its facts, and goes with these.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from collections.abc import Callable, Hashable
 from functools import wraps
 from typing import Any, ParamSpec, TypeVar, cast
 
+from torchrepro_lint.index import ModuleFacts
 from torchrepro_lint.project.kinds import CUT, NAMED
 from torchrepro_lint.tracking import Memo, Tracker
 
@@ -96,5 +97,20 @@ def remembered_of_texts(ask: Callable[Question, Answer]) -> Callable[Question, A
     @wraps(ask)
     def answer(*arguments: Any) -> Answer:
         return arguments[-1].store.of_texts[ask].get(arguments[:-1], ask, arguments)  # type: ignore[no-any-return]
+
+    return cast("Callable[Question, Answer]", answer)
+
+
+def remembered_in_file(ask: Callable[Question, Answer]) -> Callable[Question, Answer]:
+    """Keep what a function answers from the facts of one file alone as long as these are held. Its last argument is the
+    file or a scope in it, the others are hashable; all are passed by position."""
+
+    @wraps(ask)
+    def answer(*arguments: Any) -> Answer:
+        facts = arguments[-1] if isinstance(arguments[-1], ModuleFacts) else arguments[-1].facts
+        known = facts.kept.setdefault(ask, {})
+        if arguments not in known:
+            known[arguments] = ask(*arguments)  # type: ignore[call-arg]
+        return known[arguments]  # type: ignore[no-any-return]
 
     return cast("Callable[Question, Answer]", answer)

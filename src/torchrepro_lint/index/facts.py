@@ -30,6 +30,8 @@ class ParseError(Exception):
 BindingKind = Literal["import", "assign", "unpack", "parameter", "function", "class", "loop", "with", "other"]
 ScopeKind = Literal["module", "class", "function", "lambda", "comprehension"]
 FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
+LoopNode = ast.For | ast.AsyncFor | ast.While
+Comprehension = ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp
 STATEMENT_BODIES = ("body", "orelse", "finalbody", "handlers", "cases")
 
 
@@ -109,6 +111,17 @@ class Scope:
         """The function or class whose definition binds a name here, also where one inside says `global` or
         `nonlocal`."""
         return self.children[node] if node in self.children else self.facts.scope_of(node).children[node]
+
+    @property
+    def calls(self) -> list[tuple[ast.Call, Scope]]:
+        """The calls that are run where the scope is, in source order."""
+        return [(node, scope) for node, scope in self.runs if isinstance(node, ast.Call)]
+
+    @property
+    def decorators(self) -> list[ast.expr]:
+        """What a function or class is decorated with, without the arguments of these."""
+        found: list[ast.expr] = getattr(self.node, "decorator_list", [])
+        return [d.func if isinstance(d, ast.Call) else d for d in found]
 
     @property
     def own_name(self) -> str:
@@ -194,7 +207,7 @@ class ModuleFacts:
 
     __slots__ = ("_in_handlers", "_item_sets", "_object_sets", "_packages", "_parents", "_passed", "_reads",
                  "_statements", "aliases", "attribute_sets", "blocks", "calls", "conditions", "declared", "definitions",
-                 "f_strings", "guard", "handlers", "imported", "imports", "is_own", "lines", "scope", "source",
+                 "f_strings", "guard", "handlers", "imported", "imports", "is_own", "kept", "lines", "scope", "source",
                  "star_imports", "statements", "subscript_sets", "tree", "with_arguments")  # fmt: skip
 
     def __init__(
@@ -222,6 +235,7 @@ class ModuleFacts:
         self.declared: Any = None  # kept by `project.declarations`
         self.definitions: dict[ast.AST, Any] = {}  # kept by `dataflow.reaching_definitions`
         self.imported: dict[Scope, Any] = {}  # kept by `syntax.imports`
+        self.kept: dict[object, Any] = {}  # by `dataflow.store`: answers to questions of this file alone
         self.statements: dict[int, str] = {}  # by `fingerprints`
         self.with_arguments: dict[Any, Any] = {}  # by `syntax.arguments`, for calls of one text
         self._statements = statements
@@ -241,7 +255,7 @@ class ModuleFacts:
         self.calls, self.attribute_sets, self.subscript_sets, self._parents = {}, {}, {}, None
         self._item_sets, self._object_sets = {}, {}
         self.imports, self.star_imports, self.guard = [], [], None
-        self._reads, self.conditions, self.blocks, self.definitions, self.imported = {}, {}, {}, {}, {}
+        self._reads, self.conditions, self.blocks, self.definitions, self.imported, self.kept = {}, {}, {}, {}, {}, {}
         self.declared = self._passed = self._statements = None
 
     @property
@@ -422,3 +436,13 @@ def dotted(node: ast.AST | None) -> str | None:
         return None
     parts.append(node.id)
     return ".".join(reversed(parts))
+
+
+def keyword_value(call: ast.Call, *names: str) -> ast.expr | None:
+    """What `call` passes by the first keyword that has one of these names, as it is written."""
+    return next((keyword.value for keyword in call.keywords if keyword.arg in names), None)
+
+
+def arguments_of(call: ast.Call) -> list[ast.expr]:
+    """All that a call passes, by position and by keywords."""
+    return [*call.args, *(keyword.value for keyword in call.keywords)]

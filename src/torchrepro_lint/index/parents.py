@@ -139,6 +139,16 @@ def descendants(node: ast.AST) -> Iterator[ast.AST]:
     return islice(walk(node), 1, None)
 
 
+def calls_in(*nodes: ast.AST) -> Iterator[ast.Call]:
+    """The calls that are written in these nodes, also in the functions that they define."""
+    return (part for node in nodes for part in walk(node) if isinstance(part, ast.Call))
+
+
+def names_in(*nodes: ast.AST) -> set[str]:
+    """The names that stand in these nodes, read or bound."""
+    return {part.id for node in nodes for part in walk(node) if isinstance(part, ast.Name)}
+
+
 def _first_line(statement: ast.stmt) -> int:
     decorators: list[ast.expr] = getattr(statement, "decorator_list", [])
     return decorators[0].lineno if decorators else statement.lineno

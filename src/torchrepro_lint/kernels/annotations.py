@@ -7,13 +7,12 @@ import ast
 import re
 from collections.abc import Iterator
 
-from torchrepro_lint.dataflow import Program
+from torchrepro_lint.dataflow import UNKNOWN, Program
 from torchrepro_lint.dataflow.abstract_values import Parameter
 from torchrepro_lint.dataflow.binding import argument_for
 from torchrepro_lint.index import Scope, last_name
 from torchrepro_lint.kernels.traits import NOT_A_TENSOR, TENSOR, WHOLE_NUMBERS, Traits
 from torchrepro_lint.project.names import Variable
-from torchrepro_lint.project.unknown import UNKNOWN
 
 _PLAIN = frozenset(
     {"int", "float", "str", "bool", "dict", "list", "tuple", "bytes", "set", "ndarray", "None", "Optional"}

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from torchrepro_lint.dataflow import Call, CallSite, Site
+from torchrepro_lint.dataflow import UNKNOWN, Call, CallSite, Opaque, Site
 from torchrepro_lint.dataflow.abstract_values import Constant, Display, Element, Origin, Parameter, Unknown
 from torchrepro_lint.dataflow.conditions import contradict, equal_to, unequal_to
 from torchrepro_lint.index import Scope
@@ -20,7 +20,6 @@ from torchrepro_lint.kernels.operations import Signature
 from torchrepro_lint.kernels.tensors import Tensors
 from torchrepro_lint.kernels.traits import Traits
 from torchrepro_lint.kernels.triggers import METHOD
-from torchrepro_lint.project.unknown import UNKNOWN, Opaque
 
 
 class Unreadable:

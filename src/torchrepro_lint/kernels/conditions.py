@@ -11,11 +11,10 @@ from dataclasses import dataclass, field
 from enum import IntEnum
 from typing import Any
 
-from torchrepro_lint.dataflow import Site
+from torchrepro_lint.dataflow import UNKNOWN, Site
 from torchrepro_lint.kernels.arguments import REFUTED, UNREADABLE, Each, OperationCall, Other, Pattern, Related, Value
 from torchrepro_lint.kernels.operations import Condition, is_one_of
 from torchrepro_lint.kernels.traits import Traits
-from torchrepro_lint.project.unknown import UNKNOWN
 
 TRAITS = {
     "floating": ("`{}` holds floats", "`{}` holds integers"),

@@ -13,7 +13,7 @@ from typing import Literal, NamedTuple
 from torchrepro_lint.dataflow import CallSite, Program, remembered
 from torchrepro_lint.dataflow.binding import named_parameters
 from torchrepro_lint.dataflow.conditions import Predicate, conditions
-from torchrepro_lint.dataflow.enclosing import ancestors, decorators
+from torchrepro_lint.dataflow.enclosing import ancestors
 from torchrepro_lint.dataflow.reaching_definitions import reads_of_binding
 from torchrepro_lint.index import FunctionNode, Scope, last_name
 from torchrepro_lint.kernels.layers import CALLED_UNSEEN, Layers
@@ -178,9 +178,9 @@ def _declared(function: Scope, program: Program) -> Context:
         return NOTHING
     if _mode(node, outer, program) is False:
         return NO_GRADIENT
-    if any(program.qualified(decorator, outer) in _LEFT_OUT for decorator in decorators(function)):
+    if any(program.qualified(decorator, outer) in _LEFT_OUT for decorator in function.decorators):
         return Context(None, "evaluation")
-    for name in map(last_name, decorators(function)):
+    for name in map(last_name, function.decorators):
         if roles.is_without_gradient(name):
             program.store.decided_by_name("what a decorator does", (function.facts.source.rel, function.name, name))
             return NO_GRADIENT

@@ -14,8 +14,7 @@ from pathlib import Path
 
 from torchrepro_lint.dataflow import CallSite, NodeSite, Program, remembered
 from torchrepro_lint.dataflow.dynamic_lookup import picked
-from torchrepro_lint.index import ModuleFacts, last_name
-from torchrepro_lint.index.parents import descendants
+from torchrepro_lint.index import ModuleFacts, descendants, last_name
 from torchrepro_lint.project.disk import exists, modules_in
 
 _LAYERS = {f"{kind}{n}d" for kind in ("Conv", "ConvTranspose", "LazyConv", "LazyConvTranspose") for n in (1, 2, 3)}

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from typing import Literal
 
 from torchrepro_lint import catalogue
-from torchrepro_lint.dataflow import Module, Program, remembered
+from torchrepro_lint.dataflow import UNKNOWN, Module, Program, remembered
 from torchrepro_lint.dataflow.conditions import conditions
 from torchrepro_lint.dataflow.enclosing import ancestors, cleans_up
 from torchrepro_lint.dataflow.reachability import comes_out
@@ -20,7 +20,6 @@ from torchrepro_lint.kernels.flags import Setting, passed
 from torchrepro_lint.kernels.operations import is_one_of
 from torchrepro_lint.project.contents import is_test
 from torchrepro_lint.project.entries import files_of_programs
-from torchrepro_lint.project.unknown import UNKNOWN
 
 Flag = Literal["strict", "lenient"]
 FLAGS: tuple[Flag, ...] = ("strict", "lenient")

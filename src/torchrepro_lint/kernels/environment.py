@@ -8,8 +8,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from torchrepro_lint.dataflow import Program, start_of
-from torchrepro_lint.index import ModuleFacts, Scope
-from torchrepro_lint.index.parents import descendants
+from torchrepro_lint.index import ModuleFacts, Scope, descendants
 
 
 class EnvironmentSet(NamedTuple):

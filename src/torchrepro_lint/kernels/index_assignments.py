@@ -11,13 +11,13 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple, TypeAlias
 
-from torchrepro_lint.dataflow import Program, Site
+from torchrepro_lint.dataflow import Domain, Of, Program, Site
 from torchrepro_lint.dataflow.abstract_values import Display
-from torchrepro_lint.dataflow.domain import Domain, Of, Passed
+from torchrepro_lint.dataflow.domain import Passed
 from torchrepro_lint.dataflow.edges import Edges
 from torchrepro_lint.dataflow.follow import Follow, Policy
 from torchrepro_lint.dataflow.use import STOP, Sink, Steps, Use
-from torchrepro_lint.index import ITEM, Binding, ModuleFacts, Scope
+from torchrepro_lint.index import ITEM, Binding, ModuleFacts, Scope, arguments_of
 from torchrepro_lint.kernels.context import context
 from torchrepro_lint.kernels.signatures import listed
 from torchrepro_lint.kernels.tensors import Tensors
@@ -95,7 +95,7 @@ class Repeats(Domain[Places]):
         return last in ("long", "int") or (last in ("to", "type") and self._has(call, scope, _WHOLE))
 
     def _has(self, call: ast.Call, scope: Scope, types: Collection[str]) -> bool:
-        passed = (*call.args, *(k.value for k in call.keywords))
+        passed = arguments_of(call)
         named = (p for p in passed if isinstance(p, ast.Attribute | ast.Name))
         return any(self.program.qualified(p, scope) in types for p in named)
 

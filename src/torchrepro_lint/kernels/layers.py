@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import ast
 
-from torchrepro_lint.dataflow import CallSite, Program, remembered
+from torchrepro_lint.dataflow import CallSite, Program, remembered, remembered_in_file
 from torchrepro_lint.dataflow.abstract_values import Result
 from torchrepro_lint.index import Scope
 from torchrepro_lint.kernels.signatures import listed
@@ -49,7 +49,7 @@ class Layers:
         while isinstance(root, ast.Attribute):
             root = root.value
         owner = scope.binding_scope(root.id) if isinstance(root, ast.Name) else None
-        if isinstance(root, ast.Name) and owner is not None and not _may_be_defined(root.id, owner, self.program):
+        if isinstance(root, ast.Name) and owner is not None and not _may_be_defined(root.id, owner):
             return None
         return self.program.resolve(expr, scope)
 
@@ -113,13 +113,12 @@ def has_parameters(owner: Scope, program: Program) -> bool:
 @remembered
 def _parts(owner: Scope, program: Program) -> tuple[Scope, ...] | None:
     """The classes of the project of which a class holds objects; None where it may have parameters of its own."""
-    bases = program.names.bases(owner)
-    if any(isinstance(b, str) and b not in ("torch.nn.Module", "builtins.object") for b in bases):
+    if any(isinstance(b, str) and b not in ("torch.nn.Module", "builtins.object") for b in program.names.bases(owner)):
         return None
-    attributes = [item for b in bases if isinstance(b, Scope) for items in b.attributes.values() for item in items]
+    attributes = [item for base in program.names.classes(owner) for items in base.attributes.values() for item in items]
     calls = [(b.value, scope) for b, scope in attributes if isinstance(b.value, ast.Call)]
     held = {scope.function for call, scope in calls if program.resolve(call.func, scope) in HOLDERS}
-    calls += [(call, scope) for function in held for call, scope in function.runs if isinstance(call, ast.Call)]
+    calls += [site for function in held for site in function.calls]
     names = [program.resolve(call.func, scope) for call, scope in calls]
     made = [name for name in names if isinstance(name, Scope)]
     if any(m.kind != "class" for m in made) or any(isinstance(n, str) and _may_learn(n) for n in names):
@@ -195,8 +194,8 @@ def _are_parameters(items: ast.expr, scope: Scope) -> bool:
     return False
 
 
-@remembered
-def _may_be_defined(name: str, owner: Scope, program: Program) -> bool:  # noqa: ARG001
+@remembered_in_file
+def _may_be_defined(name: str, owner: Scope) -> bool:
     """Whether a name of a scope is bound to a definition, or is another name for one thing."""
     bindings = owner.bindings[name]
     is_alias = len(bindings) == 1 and isinstance(bindings[0].value, ast.Name | ast.Attribute)

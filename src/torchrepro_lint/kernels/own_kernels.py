@@ -13,9 +13,9 @@ from typing import NamedTuple
 
 from torchrepro_lint import catalogue
 from torchrepro_lint.dataflow import Call, Program, Site, remembered, remembered_of_texts, start_of
-from torchrepro_lint.dataflow.enclosing import ancestors, calls_in, decorators
+from torchrepro_lint.dataflow.enclosing import ancestors
 from torchrepro_lint.dataflow.reached import reached
-from torchrepro_lint.index import ITEM, ModuleFacts, Scope, last_name
+from torchrepro_lint.index import ITEM, ModuleFacts, Scope, calls_in, last_name
 from torchrepro_lint.kernels.context import context
 from torchrepro_lint.kernels.native_sources import native_sources
 from torchrepro_lint.kernels.triggers import triggers
@@ -110,7 +110,7 @@ def _launched(call: ast.Call, scope: Scope, kernel: Scope, program: Program) -> 
 
 
 def _is_kernel(function: Scope, program: Program) -> bool:
-    names = {program.qualified(d, function.parent or function) for d in decorators(function)}
+    names = {program.qualified(d, function.parent or function) for d in function.decorators}
     return not names.isdisjoint(catalogue.names("kernels", "python_kernels"))
 
 

@@ -9,8 +9,7 @@ from collections.abc import Sequence
 from functools import cache
 
 from torchrepro_lint import catalogue
-from torchrepro_lint.dataflow.binding import keyword_value
-from torchrepro_lint.index import last_name
+from torchrepro_lint.index import keyword_value, last_name
 from torchrepro_lint.kernels.traits import TENSOR, Traits
 
 _WHOLE = frozenset({"long", "int", "int8", "int16", "int32", "int64", "uint8", "bool", "short"})

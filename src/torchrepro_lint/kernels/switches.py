@@ -15,8 +15,8 @@ from torchrepro_lint import catalogue
 from torchrepro_lint.dataflow import Module, Program, remembered, start_of
 from torchrepro_lint.dataflow.binding import argument_for
 from torchrepro_lint.dataflow.conditions import are_exclusive, conditions
-from torchrepro_lint.dataflow.enclosing import block_of, calls_in, names_in
-from torchrepro_lint.index import ModuleFacts, Scope
+from torchrepro_lint.dataflow.enclosing import block_of
+from torchrepro_lint.index import ModuleFacts, Scope, calls_in, names_in
 from torchrepro_lint.kernels.flags import Setting, assigned, mentions, passed, state
 from torchrepro_lint.rng.predicates import determinism, flag, is_requested
 

@@ -8,10 +8,9 @@ from __future__ import annotations
 import ast
 
 from torchrepro_lint import catalogue
+from torchrepro_lint.dataflow import Of
 from torchrepro_lint.dataflow.abstract_values import Result
-from torchrepro_lint.dataflow.binding import keyword_value
-from torchrepro_lint.dataflow.domain import Of
-from torchrepro_lint.index import Binding, Scope, last_name
+from torchrepro_lint.index import Binding, Scope, arguments_of, keyword_value, last_name
 from torchrepro_lint.kernels import hints
 from torchrepro_lint.kernels.annotations import dimensions_of_pattern, literal_text
 from torchrepro_lint.kernels.layers import SEQUENCE, Layers
@@ -122,7 +121,7 @@ class Calls:
         """Whether a gradient of what the method is given flows through its result: `zeros.scatter_add(0, index, x)`."""
         if found.gradient is not False or name not in listed("methods", "takes_in") | listed("methods", "writes_in"):
             return False
-        return any(self._read(v, scope).gradient for v in (*call.args, *(k.value for k in call.keywords)))
+        return any(self._read(v, scope).gradient for v in arguments_of(call))
 
     # -- modules --------------------------------------------------------------------------------------------------
     def _of_module(self, made: Result, given: Traits) -> Traits:

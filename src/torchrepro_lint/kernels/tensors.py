@@ -10,10 +10,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from torchrepro_lint.dataflow import CallSite, Program, Site
+from torchrepro_lint.dataflow import CallSite, Domain, Of, Program, Site, Written
 from torchrepro_lint.dataflow.abstract_values import Result
 from torchrepro_lint.dataflow.binding import argument_for
-from torchrepro_lint.dataflow.domain import Domain, Of, Passed, Written
+from torchrepro_lint.dataflow.domain import Passed
 from torchrepro_lint.dataflow.reaching_definitions import shape_names
 from torchrepro_lint.index import Binding, Scope
 from torchrepro_lint.kernels import hints
@@ -122,10 +122,10 @@ class Tensors(Domain[Traits]):
         `sums.index_add_(0, index, x)`, `sums[:2] = x`."""
 
         def written() -> Traits:
-            values = (self.traits(value, scope) for value, scope in written_into(name, owner, self.program))
+            values = (self.traits(value, scope) for value, scope in written_into(name, owner))
             return Traits(gradient=any(traits.gradient for traits in values))
 
-        if is_made_to_require_gradient(name, owner, self.program):
+        if is_made_to_require_gradient(name, owner):
             return True
         return self.program.evaluation(self).guarded(("written", name), owner, written).gradient is True
 
@@ -249,9 +249,7 @@ class Tensors(Domain[Traits]):
 
     def _registered(self, owner: Scope, name: str, of: Of[Traits]) -> Traits | None:
         """A parameter or buffer that a module registers by its name."""
-        for base in self.program.names.bases(owner):
-            if not isinstance(base, Scope):
-                continue
+        for base in self.program.names.classes(owner):
             for method, gradient in (("register_buffer", False), ("register_parameter", True)):
                 for call, where in base.facts.calls.get(method, ()):
                     if where.method_class is base and call.args and literal_text(call.args[0]) == name:

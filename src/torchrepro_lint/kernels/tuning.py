@@ -12,10 +12,8 @@ from typing import Any
 
 from torchrepro_lint import catalogue
 from torchrepro_lint.dataflow import Call, Module, Program, Site
-from torchrepro_lint.dataflow.binding import keyword_value
-from torchrepro_lint.dataflow.enclosing import calls_in
 from torchrepro_lint.dataflow.mappings import entries_of
-from torchrepro_lint.index import dotted
+from torchrepro_lint.index import calls_in, dotted, keyword_value
 from torchrepro_lint.kernels.environment import EnvironmentSet, sets
 from torchrepro_lint.kernels.flags import Setting, assigned, passed, state
 

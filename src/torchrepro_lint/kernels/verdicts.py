@@ -14,7 +14,7 @@ from functools import cached_property, partial
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from torchrepro_lint import catalogue
-from torchrepro_lint.dataflow import Call, Module, Program, Site, remembered, remembered_last, start_of
+from torchrepro_lint.dataflow import Call, Module, Program, Site, remembered_in_file, remembered_last, start_of
 from torchrepro_lint.dataflow.abstract_values import Parameter
 from torchrepro_lint.elements import Certainty
 from torchrepro_lint.index import ModuleFacts, Scope
@@ -207,7 +207,7 @@ class _Reader:
         return (*device, *fit.judged.open, *varies)
 
     def _fit(self, row: Operation, site: OperationCall) -> _Fit | None:
-        if _mentions(row.unless_mentioned, site.call.facts, site.call.program):
+        if _mentions(row.unless_mentioned, site.call.facts):
             return None
         judged = judge(row.when, site)
         if judged.holds is Holds.NO:
@@ -307,8 +307,8 @@ def _shown(place: Related) -> Related:
     return place._replace(node=holder) if isinstance(holder, ast.Call) else place
 
 
-@remembered
-def _mentions(words: Sequence[str], facts: ModuleFacts, program: Program) -> bool:  # noqa: ARG001
+@remembered_in_file
+def _mentions(words: Sequence[str], facts: ModuleFacts) -> bool:
     """Whether a file has one of the words, in more than an import and what only evaluation runs."""
     if not any(facts.source.matches(re.escape(word)) for word in words):
         return False

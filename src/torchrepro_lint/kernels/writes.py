@@ -6,7 +6,7 @@ from __future__ import annotations
 import ast
 from itertools import islice
 
-from torchrepro_lint.dataflow import Program, Site, remembered
+from torchrepro_lint.dataflow import Site, remembered_in_file
 from torchrepro_lint.dataflow.reaching_definitions import reads
 from torchrepro_lint.index import Scope
 from torchrepro_lint.kernels.signatures import listed, requires_grad
@@ -14,16 +14,16 @@ from torchrepro_lint.kernels.signatures import listed, requires_grad
 MAX_WRITES = 64  # into one variable: nobody writes more, and a gradient comes with one of the first
 
 
-@remembered
-def written_into(name: str, owner: Scope, program: Program) -> list[Site]:  # noqa: ARG001
+@remembered_in_file
+def written_into(name: str, owner: Scope) -> list[Site]:
     """The values that are written into a variable of `owner`, in source order: the first of them."""
     parents = owner.facts.parents
     found = (Site(v, scope) for read, scope in reads(name, owner) for v in _written(parents[read], read, scope))
     return list(islice(found, MAX_WRITES))
 
 
-@remembered
-def is_made_to_require_gradient(name: str, owner: Scope, program: Program) -> bool:  # noqa: ARG001
+@remembered_in_file
+def is_made_to_require_gradient(name: str, owner: Scope) -> bool:
     """Whether a variable of `owner` is, for certain: `image.requires_grad = True`, `image.requires_grad_()`."""
     parents = owner.facts.parents
     for read, _ in reads(name, owner):

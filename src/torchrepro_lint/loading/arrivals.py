@@ -16,10 +16,8 @@ from typing import NamedTuple
 from torchrepro_lint import catalogue
 from torchrepro_lint.dataflow import Call, CallSite, Module, Program, calls_like, remembered, start_of
 from torchrepro_lint.dataflow.abstract_values import Constant, Origin, Result
-from torchrepro_lint.dataflow.binding import keyword_value
-from torchrepro_lint.dataflow.enclosing import LOOPS, ancestors, names_in, run_with
-from torchrepro_lint.index import ModuleFacts, Scope, last_name
-from torchrepro_lint.index.parents import walk
+from torchrepro_lint.dataflow.enclosing import ancestors, run_with
+from torchrepro_lint.index import LoopNode, ModuleFacts, Scope, keyword_value, last_name, names_in, walk
 from torchrepro_lint.loading.decisions import Decision
 from torchrepro_lint.loading.order import decided_by, decided_in
 from torchrepro_lint.rng.updates import updates_model
@@ -190,7 +188,7 @@ def _decided_in_loop(call: ast.Call, scope: Scope, program: Program) -> Decision
 
 
 def _loop_around(call: ast.Call, scope: Scope) -> ast.AST | None:
-    return next((holder for holder in ancestors(call, scope) if isinstance(holder, LOOPS)), None)
+    return next((holder for holder in ancestors(call, scope) if isinstance(holder, LoopNode)), None)
 
 
 @remembered

@@ -13,7 +13,7 @@ from torchrepro_lint import catalogue
 from torchrepro_lint.dataflow import Call, CallSite, Module, Program, Site, calls_like, remembered
 from torchrepro_lint.dataflow.abstract_values import Constant, Origin
 from torchrepro_lint.dataflow.enclosing import ancestors, inside
-from torchrepro_lint.index import ModuleFacts, Scope
+from torchrepro_lint.index import ModuleFacts, Scope, arguments_of
 from torchrepro_lint.loading.arrivals import given_to, runs_several
 from torchrepro_lint.rng.updates import leads_to_update, updates_model
 
@@ -57,7 +57,7 @@ def _given(facts: ModuleFacts, program: Program) -> dict[Origin, list[tuple[Call
     """The calls of a file that start processes, with the function that these run, by what is passed."""
     found: dict[Origin, list[tuple[CallSite, Scope]]] = {}
     for (call, where), run in (*_runners(facts, program), *_process_objects(facts, program)):
-        passed = (*given_to(call), *call.args, *(k.value for k in call.keywords))
+        passed = (*given_to(call), *arguments_of(call))
         for origin in {o for p in passed for o in program.origins(p, where)}:
             found.setdefault(origin, []).append(((call, where), run))
     return found

@@ -10,9 +10,9 @@ from typing import Literal, NamedTuple, TypeAlias
 from torchrepro_lint import catalogue
 from torchrepro_lint.dataflow import Program, start_of
 from torchrepro_lint.dataflow.edges import Edges
-from torchrepro_lint.dataflow.enclosing import loops_around, names_in
+from torchrepro_lint.dataflow.enclosing import loops_around
 from torchrepro_lint.dataflow.use import STOP, Sink, Step, Steps, Use
-from torchrepro_lint.index import ModuleFacts, Scope, last_name
+from torchrepro_lint.index import ModuleFacts, Scope, last_name, names_in
 
 # What shows the order of the items: a list or iterator, a dict whose keys are in that order, or a text.
 Shown: TypeAlias = Literal["sequence", "mapping", "text"]

@@ -15,8 +15,7 @@ from torchrepro_lint import catalogue
 from torchrepro_lint.dataflow import Call, CallSite, Program, remembered
 from torchrepro_lint.dataflow.abstract_values import Constant, Result
 from torchrepro_lint.dataflow.enclosing import loops_around
-from torchrepro_lint.index import ModuleFacts, Scope
-from torchrepro_lint.index.parents import walk
+from torchrepro_lint.index import FunctionNode, LoopNode, ModuleFacts, Scope, walk
 from torchrepro_lint.loading.sampler_uses import SamplerUses, uses_of
 from torchrepro_lint.loading.samplers import is_evaluation
 
@@ -31,7 +30,7 @@ class EpochLoop(NamedTuple):
     """A loop that repeats a pass; `counts` is whether its variable is the number of the epoch, `sure` whether
     its names say that it is about epochs."""
 
-    node: ast.For | ast.AsyncFor | ast.While
+    node: LoopNode
     scope: Scope
     counts: bool
     sure: bool
@@ -77,7 +76,7 @@ def _own_loop(node: ast.AST, scope: Scope, program: Program) -> EpochLoop | None
 
 
 @remembered
-def _as_epochs(loop: ast.For | ast.AsyncFor | ast.While, scope: Scope, program: Program) -> EpochLoop | None:
+def _as_epochs(loop: LoopNode, scope: Scope, program: Program) -> EpochLoop | None:
     facts = scope.facts
     if isinstance(loop, ast.While):
         named = bool(_EPOCH.search(facts.text(loop.test))) or any(
@@ -130,7 +129,7 @@ def _once(program: Program, counter: CallSite) -> bool:
 def _evaluates(facts: ModuleFacts, function: Scope) -> bool:
     """Whether a function is named after evaluation, or decorated to run without gradients."""
     node = function.node
-    if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+    if not isinstance(node, FunctionNode):
         return False
     return is_evaluation(node.name) or any(_no_grad(facts, d) for d in node.decorator_list)
 

@@ -11,17 +11,15 @@ from functools import cache
 from typing import Any
 
 from torchrepro_lint import catalogue
-from torchrepro_lint.dataflow import Call, Module, Program, Site, remembered, start_of
-from torchrepro_lint.dataflow.abstract_values import Constant, Parameter, Unknown
+from torchrepro_lint.dataflow import UNKNOWN, Call, Module, Opaque, Program, Site, remembered, start_of
+from torchrepro_lint.dataflow.abstract_values import Constant, Origin, Parameter, Unknown
 from torchrepro_lint.dataflow.binding import named_parameters, positional_parameters
 from torchrepro_lint.dataflow.conditions import conditions
-from torchrepro_lint.dataflow.enclosing import ancestors, calls_in
+from torchrepro_lint.dataflow.enclosing import ancestors
 from torchrepro_lint.dataflow.options import outcome
 from torchrepro_lint.dataflow.outcomes import Truth
 from torchrepro_lint.elements import Certainty
-from torchrepro_lint.index import ModuleFacts, Scope, last_name
-from torchrepro_lint.index.parents import walk
-from torchrepro_lint.project.unknown import UNKNOWN, Opaque
+from torchrepro_lint.index import ModuleFacts, Scope, calls_in, last_name, walk
 
 _NO_SUCH_ARGUMENT = frozenset({"TypeError", "Exception", "BaseException"})  # what a call with an unknown one raises
 _GLOBAL_GENERATORS = ("torch.default_generator", "torch._C.default_generator")
@@ -159,7 +157,31 @@ def _shuffling(call: Call, program: Program) -> Certainty | None:
     is_configured = shuffle.scope.facts.source.kind == "configuration"
     if (truth.usual if is_configured else truth.certain) is False:
         return None
+    if truth is Truth.UNKNOWN and _is_left_off(*shuffle, program):
+        return None
     return Certainty.CERTAIN if truth is Truth.ALWAYS and sampler is False else Certainty.LIKELY
+
+
+def _is_left_off(value: ast.expr, scope: Scope, program: Program) -> bool:
+    """Whether a value is off since a parameter is by default, of a function that nothing in sight calls."""
+    return all(_comes_off(origin, program) for origin in program.origins(_narrowed(value, scope), scope))
+
+
+def _narrowed(value: ast.expr, scope: Scope) -> ast.expr:
+    """What has to be on for a value to be on: `shuffle` of `shuffle and not is_stream`, or of a name for that."""
+    written = [value, *(b.value for b in scope.bindings_of(value))] if isinstance(value, ast.Name) else [value]
+    both = next((w for w in written if isinstance(w, ast.BoolOp) and isinstance(w.op, ast.And)), None)
+    return both.values[0] if both is not None else value
+
+
+def _comes_off(origin: Origin, program: Program) -> bool:
+    match origin:
+        case Parameter(name=name, scope=function):
+            default = function.bindings[name][0].value
+            return isinstance(default, ast.Constant) and not default.value and not program.callers.may_be(function)
+        case Constant(value=value):
+            return not value
+    return False
 
 
 def _is_denied(value: ast.expr, call: Call) -> bool:

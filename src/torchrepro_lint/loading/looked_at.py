@@ -9,10 +9,9 @@ import ast
 import re
 
 from torchrepro_lint.dataflow import Call, Program, Site
-from torchrepro_lint.dataflow.enclosing import calls_in, outermost_loop
+from torchrepro_lint.dataflow.enclosing import outermost_loop
 from torchrepro_lint.dataflow.references import reads_of_target
-from torchrepro_lint.index import ModuleFacts, last_name
-from torchrepro_lint.index.parents import walk
+from torchrepro_lint.index import ModuleFacts, calls_in, last_name, walk
 from torchrepro_lint.project import roles
 
 _SHOWS = frozenset({

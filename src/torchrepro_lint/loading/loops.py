@@ -10,10 +10,9 @@ from functools import cached_property
 from typing import Literal, NamedTuple
 
 from torchrepro_lint.dataflow.conditions import conditions
-from torchrepro_lint.dataflow.enclosing import block_of, names_in, run_with
+from torchrepro_lint.dataflow.enclosing import block_of, run_with
 from torchrepro_lint.dataflow.reaching_definitions import reaching
-from torchrepro_lint.index import Binding, ModuleFacts, dotted, last_name
-from torchrepro_lint.index.parents import walk
+from torchrepro_lint.index import Binding, FunctionNode, ModuleFacts, arguments_of, dotted, last_name, names_in, walk
 from torchrepro_lint.loading.decisions import FIRST, is_shared
 
 Kind = Literal["decides", "sequence", "mapping", "lists", "last", "yield", "call"]
@@ -76,7 +75,7 @@ def is_no_log(text: str) -> bool:
     return not any(word in text.lower() for word in _NOT_A_FILE)
 
 
-def effects(facts: ModuleFacts, owner: Loop | ast.While | ast.FunctionDef | ast.AsyncFunctionDef) -> Iterator[Effect]:
+def effects(facts: ModuleFacts, owner: Loop | ast.While | FunctionNode) -> Iterator[Effect]:
     """The effects of a loop's rounds, or of a function that a loop calls."""
     body = list(run_with(owner.body))
     reader = _Body(facts, owner, body)
@@ -108,12 +107,7 @@ def effects(facts: ModuleFacts, owner: Loop | ast.While | ast.FunctionDef | ast.
 class _Body:
     """The names of a loop's body: which are made anew in each round, and which count."""
 
-    def __init__(
-        self,
-        facts: ModuleFacts,
-        owner: Loop | ast.While | ast.FunctionDef | ast.AsyncFunctionDef,
-        body: Sequence[ast.AST],
-    ) -> None:
+    def __init__(self, facts: ModuleFacts, owner: Loop | ast.While | FunctionNode, body: Sequence[ast.AST]) -> None:
         self.facts = facts
         self.owner = owner
         self.is_loop = isinstance(owner, Loop | ast.While)
@@ -164,9 +158,7 @@ class _Body:
     def _handed_on(self) -> set[str]:
         """The names that calls are given, but for `len(found)`."""
         calls = [n for n in self.inside if isinstance(n, ast.Call) and last_name(n.func) != "len"]
-        return {
-            a.id for call in calls for a in (*call.args, *(k.value for k in call.keywords)) if isinstance(a, ast.Name)
-        }
+        return {a.id for call in calls for a in arguments_of(call) if isinstance(a, ast.Name)}
 
     def shares(self, value: ast.expr) -> bool:
         """Whether a value has of an item only what all of them share."""
@@ -236,7 +228,7 @@ class _Body:
 
     def _gives_number(self, call: ast.Call) -> bool:
         """Whether a call is given a counter, and something of the item that it counts."""
-        given = (*call.args, *(k.value for k in call.keywords))
+        given = arguments_of(call)
         counted = any(_mentions(a, self.counters) for a in given)
         return counted and any(_mentions(a, (self.items | self.local) - self.counters) for a in (call.func, *given))
 

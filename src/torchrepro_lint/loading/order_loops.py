@@ -11,12 +11,12 @@ from torchrepro_lint.dataflow import Program, start_of
 from torchrepro_lint.dataflow.binding import argument_for
 from torchrepro_lint.dataflow.conditions import conditions
 from torchrepro_lint.dataflow.edges import Edges
-from torchrepro_lint.dataflow.enclosing import names_in, run_with
+from torchrepro_lint.dataflow.enclosing import run_with
 from torchrepro_lint.dataflow.follow import Follow, Policy
 from torchrepro_lint.dataflow.options import outcome
 from torchrepro_lint.dataflow.reaching_definitions import reads_of_binding
 from torchrepro_lint.dataflow.use import ANY, ESCAPED, STOP, Sink, Step, Steps, Use
-from torchrepro_lint.index import ModuleFacts, Scope
+from torchrepro_lint.index import Comprehension, ModuleFacts, Scope, names_in
 from torchrepro_lint.loading.decisions import GIVEN, KEPT, NUMBERED, Decision, Shown, decided, saves, stored
 from torchrepro_lint.loading.loops import Effect, Loop, effects, index_name, is_one, other_names
 from torchrepro_lint.rng.draws import draw_of
@@ -33,7 +33,7 @@ def comprehension(generator: ast.comprehension, use: Use[Shown], edges: Edges) -
     """`[... for item in items]` and the like."""
     facts = use.scope.facts
     owner = facts.parents[generator]
-    assert isinstance(owner, ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp)
+    assert isinstance(owner, Comprehension)
     target = generator.target
     if isinstance(target, ast.Name) and any(is_one(test, {target.id}) for test in generator.ifs):
         return STOP

@@ -12,11 +12,9 @@ from torchrepro_lint.dataflow import Program
 from torchrepro_lint.dataflow.abstract_values import Result
 from torchrepro_lint.dataflow.conditions import PathCondition, conditions
 from torchrepro_lint.dataflow.edges import Edges
-from torchrepro_lint.dataflow.enclosing import calls_in
 from torchrepro_lint.dataflow.reaching_definitions import reads_of_binding
 from torchrepro_lint.dataflow.use import STOP, Steps, Use
-from torchrepro_lint.index import Scope, last_name
-from torchrepro_lint.index.parents import walk
+from torchrepro_lint.index import Scope, calls_in, last_name, walk
 from torchrepro_lint.loading import order_loops
 from torchrepro_lint.loading.decisions import (
     INDEXED,
@@ -34,7 +32,7 @@ from torchrepro_lint.loading.decisions import (
 )
 from torchrepro_lint.loading.loops import keeps_step, names_a_file
 from torchrepro_lint.loading.order_loops import only_compares
-from torchrepro_lint.rng.draws import draw_of
+from torchrepro_lint.rng.draws import draw_at
 
 _COUNTING = frozenset({"range", "count"})
 _MAPS = frozenset({"map", "imap", "imap_unordered", "starmap"})
@@ -111,7 +109,7 @@ def indexed(parent: ast.Subscript, use: Use[Shown], edges: Edges, asked: ast.exp
             return decided(use, parent, TAKEN)
         case index if _is_found_by_value(index, parent.value, scope, edges.program):
             return STOP
-        case ast.Call() as call if draw_of(edges.program, edges.program.callee(call, scope), call, scope) is not None:
+        case ast.Call() as call if draw_at(call, scope, edges.program) is not None:
             return decided(use, parent, "decides which item a random draw picks")
     return decided(use, parent, INDEXED)
 

@@ -14,10 +14,8 @@ from typing import Any, NamedTuple
 from torchrepro_lint import catalogue
 from torchrepro_lint.dataflow import Call, Module, Program, Site
 from torchrepro_lint.dataflow.abstract_values import Constant, Result
-from torchrepro_lint.dataflow.binding import keyword_value
 from torchrepro_lint.dataflow.options import outcome
-from torchrepro_lint.index import Scope
-from torchrepro_lint.index.parents import walk
+from torchrepro_lint.index import Scope, keyword_value, walk
 
 _EVALUATION = re.compile(
     r"(?:^|[^a-z])(?:val|valid|test|testing|eval|dev|infer|inference)(?:[^a-z]|set|$)|evaluat|validat|predict",

@@ -14,8 +14,7 @@ from torchrepro_lint.dataflow import Module, Program, Site, remembered, start_of
 from torchrepro_lint.dataflow.edges import Edges
 from torchrepro_lint.dataflow.follow import Follow, Policy
 from torchrepro_lint.dataflow.use import ANY, STOP, Sink, Steps, Use
-from torchrepro_lint.index import Scope, last_name
-from torchrepro_lint.index.parents import Parents
+from torchrepro_lint.index import Parents, Scope, last_name
 from torchrepro_lint.loading.decisions import read_again
 from torchrepro_lint.rng.texts import Evidence, Texts
 

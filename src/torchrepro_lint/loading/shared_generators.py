@@ -12,8 +12,7 @@ from typing import NamedTuple
 
 from torchrepro_lint.dataflow import Call, Module, Program, Site, remembered
 from torchrepro_lint.dataflow.references import reads_of_target
-from torchrepro_lint.index import FunctionNode, ModuleFacts, Scope
-from torchrepro_lint.index.parents import walk
+from torchrepro_lint.index import FunctionNode, ModuleFacts, Scope, walk
 from torchrepro_lint.loading.loaders import argument, loaders, workers
 from torchrepro_lint.rng.generators import is_given_a_state
 
@@ -93,7 +92,7 @@ def _is_dataset(owner: Scope, program: Program) -> bool:
 
 
 def _knows_workers(owner: Scope, program: Program) -> bool:
-    classes = [base for base in program.names.bases(owner) if isinstance(base, Scope)]
+    classes = program.names.classes(owner)
     return any(
         scope.method_class in classes for base in classes for _, scope in base.facts.calls.get("get_worker_info", ())
     )

@@ -11,12 +11,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Literal, NamedTuple
 
 from torchrepro_lint import catalogue
-from torchrepro_lint.dataflow import CallSite, Program, Site, remembered
+from torchrepro_lint.dataflow import CallSite, Program, Site, remembered, remembered_in_file
 from torchrepro_lint.dataflow.abstract_values import Display, Element, Origin, Parameter, Reference, Result, Unknown
 from torchrepro_lint.dataflow.binding import argument_for, value_for
 from torchrepro_lint.dataflow.conditions import conditions
-from torchrepro_lint.dataflow.enclosing import calls_in
-from torchrepro_lint.index import Binding, FunctionNode, ModuleFacts, Scope
+from torchrepro_lint.index import Binding, FunctionNode, ModuleFacts, Scope, calls_in
 from torchrepro_lint.project.disk import required
 from torchrepro_lint.project.versions import allows_from
 from torchrepro_lint.rng.draws import draw_of
@@ -74,15 +73,15 @@ class WorkerCalls:
 
     def hold(self, owner: Scope, made: Result) -> None:
         """Look at this construction of a class from now on, in the methods that it inherits too."""
-        self.made.update({id(base): made for base in self.program.names.bases(owner) if isinstance(base, Scope)})
+        self.made.update({id(base): made for base in self.program.names.classes(owner)})
 
     def _given(self, owner: Scope, attr: str) -> Site | None:
         """What `self.attr` is set to in the constructor call in hand: what that passes, or what it chooses."""
         made = self.made.get(id(owner))
         if made is None:
             return None
-        for base in self.program.names.bases(owner):
-            sets = base.attributes.get(attr, []) if isinstance(base, Scope) else []
+        for base in self.program.names.classes(owner):
+            sets = base.attributes.get(attr, [])
             arms = [Site(arm, scope) for binding, scope in sets for arm in _arms(_bound(binding))]
             for value, scope in arms:
                 name = value.id if isinstance(value, ast.Name) else ""
@@ -117,7 +116,7 @@ class WorkerCalls:
         made = self.made.get(id(scope.parent)) if scope.parent is not None else None
         if scope.kind not in ("function", "lambda") or not self.is_new(scope, made):
             return
-        for call, where in _calls_inside(scope, self.program):
+        for call, where in _calls_inside(scope):
             if not self._is_ruled_out(call, where):
                 self._call(call, where)  # not under `if self.train:`, where the constructor is passed `train=False`
 
@@ -186,9 +185,8 @@ class WorkerCalls:
                 if owner is not None and owner.kind == "module":
                     self._note_held(WorkerDraw("held", scope.facts, holder, made))
             case ast.Attribute(value=ast.Name(), attr=attr) if scope.method_class is not None:
-                for base in self.program.names.bases(scope.method_class):
-                    sets = base.attributes.get(attr, []) if isinstance(base, Scope) else []
-                    if sets and isinstance(base, Scope):
+                for base in self.program.names.classes(scope.method_class):
+                    if sets := base.attributes.get(attr, []):
                         if all(w.function.name.endswith("__init__") for _, w in sets):
                             self._note_held(WorkerDraw("held", scope.facts, holder, made, base, attr))
                         return
@@ -276,8 +274,8 @@ def _arms(value: ast.expr | None) -> tuple[ast.expr, ...]:
     return ()
 
 
-@remembered
-def _calls_inside(function: Scope, program: Program) -> list[CallSite]:  # noqa: ARG001
+@remembered_in_file
+def _calls_inside(function: Scope) -> list[CallSite]:
     """What the body of a function calls, and what is defined there."""
     node = function.node
     body = node.body if isinstance(node, FunctionNode) else [node]

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from torchrepro_lint.dataflow import Call, Module, Program, Site, remembered
 from torchrepro_lint.dataflow.abstract_values import Display, Result, Unknown
 from torchrepro_lint.dataflow.filling import filling
-from torchrepro_lint.index import Scope
+from torchrepro_lint.index import Scope, arguments_of
 from torchrepro_lint.loading.loaders import argument, lacks_generator, lacks_worker_init, loader_calls, workers
 from torchrepro_lint.loading.worker_calls import DrawKind, WorkerCalls, WorkerDraw
 
@@ -109,7 +109,7 @@ class _DataSets:
             else:
                 self.classes = outer
         elif name.startswith("torchvision.datasets."):
-            for passed in (*made.args, *(k.value for k in made.keywords)):
+            for passed in arguments_of(made):
                 self.calls.passed(passed, scope)
         elif name not in _PLAIN:
             self.calls.unseen = True
@@ -136,5 +136,5 @@ class _DataSets:
         bases = self.program.external_bases(owner)
         if not any(b.startswith("torchvision.datasets.") for b in bases):
             self.calls.unseen = True
-        for passed in (*made.node.args, *(k.value for k in made.node.keywords)):
+        for passed in arguments_of(made.node):
             self.calls.passed(passed, made.scope)

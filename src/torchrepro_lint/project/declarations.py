@@ -12,8 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from typing import NamedTuple
 
-from torchrepro_lint.index import AttributeSet, ModuleFacts, Scope, SubscriptSet, last_name
-from torchrepro_lint.index.parents import walk
+from torchrepro_lint.index import AttributeSet, ModuleFacts, Scope, SubscriptSet, last_name, walk
 from torchrepro_lint.project.unknown import UNKNOWN, Opaque
 
 _OF_OPTIONS = re.compile(r"namespace|pars|option|opts|arg|conf|cfg|tap$|setting|param", re.IGNORECASE)

@@ -66,6 +66,14 @@ def modules_in(_: Reach, folder: str) -> tuple[str, ...]:
     return tuple(sorted(map(str, Path(folder).glob("*.py"))))
 
 
+def modules_like(_: Reach, folder: str, pattern: str) -> tuple[str, ...]:
+    """The names, seen from a folder, of the modules below it that a pattern with `*` fits, sorted."""
+    path = pattern.replace(".", "/")
+    found = [file.with_suffix("") for file in Path(folder).glob(f"{path}.py")]
+    found += [file.parent for file in Path(folder).glob(f"{path}/__init__.py")]
+    return tuple(sorted({".".join(module.relative_to(folder).parts) for module in found} - {"__init__"}))
+
+
 def speaks_of(_: Reach, path: str, word: str) -> bool:
     """Whether a file can be read and has a word."""
     try:
@@ -136,5 +144,5 @@ def _contains(path: Path, needle: bytes) -> bool:
         return False
 
 
-_QUESTIONS = (exists, is_file, yaml_reader, style, modules_in, speaks_of, required, commands, in_scripts)
+_QUESTIONS = (exists, is_file, yaml_reader, style, modules_in, modules_like, speaks_of, required, commands, in_scripts)
 QUESTIONS: Mapping[str, Callable[..., Any]] = {question.__name__: question for question in _QUESTIONS}

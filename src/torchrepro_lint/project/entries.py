@@ -7,8 +7,7 @@ import re
 from pathlib import Path
 from typing import NamedTuple
 
-from torchrepro_lint.index import ModuleFacts, Scope, last_name
-from torchrepro_lint.index.parents import walk
+from torchrepro_lint.index import ModuleFacts, Scope, last_name, walk
 from torchrepro_lint.project.contents import active, start_of
 from torchrepro_lint.project.disk import exists
 from torchrepro_lint.project.project import Project

@@ -176,6 +176,10 @@ class Names:
                 self._rests[owner] = rests
         return found
 
+    def classes(self, owner: Scope) -> list[Scope]:
+        """The class and those of its ancestors that the project defines, nearest first."""
+        return [base for base in self.bases(owner) if isinstance(base, Scope)]
+
     def _find_bases(self, owner: Scope, depth: int) -> list[str | Scope]:
         found: list[str | Scope] = [owner]
         queue: list[Scope] = [owner]

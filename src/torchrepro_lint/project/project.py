@@ -6,6 +6,7 @@ Paths choose what is reported, not what is understood: this is all that can be u
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import suppress
 from functools import cached_property
@@ -15,12 +16,13 @@ from typing import TYPE_CHECKING, Any
 from torchrepro_lint import catalogue
 from torchrepro_lint.index import ModuleFacts
 from torchrepro_lint.project.configured import Configured
-from torchrepro_lint.project.disk import Commands, commands, style
+from torchrepro_lint.project.disk import Commands, commands, modules_like, style
 from torchrepro_lint.project.files import Files
 from torchrepro_lint.project.folders import Folders
 from torchrepro_lint.project.importers import imported, reachable, users
 from torchrepro_lint.project.kinds import NATIVE
 from torchrepro_lint.project.libraries import Libraries
+from torchrepro_lint.project.listed import ANY
 from torchrepro_lint.project.modules import ModuleFinder
 from torchrepro_lint.project.names import Names
 from torchrepro_lint.project.text import ProjectText, Timed, untimed
@@ -30,6 +32,9 @@ from torchrepro_lint.tracking import Memo, Tracker, Untracked
 if TYPE_CHECKING:
     from torchrepro_lint.formatter import Style
     from torchrepro_lint.project.configurations import Configurations
+
+
+_NAME = re.compile(rf"[\w.{ANY}]+")
 
 
 class Project:
@@ -168,6 +173,16 @@ class Project:
         return found
 
     # -- imports ----------------------------------------------------------------------------------------------
+    def modules_like(self, name: str, importer: Path) -> list[str]:
+        """The names that a module name with unknown parts, in a package of the project, may be: "models.unet"."""
+        package = name.partition(ANY)[0].rpartition(".")[0]
+        place = self.finder.find(package, 0, str(importer)) if _NAME.fullmatch(name) and package else None
+        if place is None or place[1]:
+            return []
+        folder = str(Path(place[0]).parent) if place[0].endswith(".py") else place[0]
+        below = name.removeprefix(f"{package}.").replace(ANY, "*")
+        return [f"{package}.{module}" for module in self.disk(modules_like, folder, below)]
+
     def users(self, files: Collection[Path]) -> list[Path]:
         """The files of the project that import these, the nearest first, up to a bound."""
         return users(files, self.text, self.finder)

@@ -12,8 +12,7 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
-from torchrepro_lint.index import ModuleFacts, Scope
-from torchrepro_lint.index.facts import dotted
+from torchrepro_lint.index import ModuleFacts, Scope, dotted
 
 MAX_DEPTH = 12
 _KEPT = frozenset({"abspath", "realpath", "normpath", "expanduser", "str", "Path", "PurePath", "resolve", "absolute",

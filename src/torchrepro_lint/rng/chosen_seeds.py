@@ -14,8 +14,8 @@ from typing import NamedTuple
 
 from torchrepro_lint import catalogue
 from torchrepro_lint.dataflow import Call, Module, Program, Site, remembered, start_of
-from torchrepro_lint.dataflow.binding import argument_place, keyword_value, parameter_at
-from torchrepro_lint.index import ModuleFacts, Scope
+from torchrepro_lint.dataflow.binding import argument_place, parameter_at
+from torchrepro_lint.index import FunctionNode, ModuleFacts, Scope, keyword_value
 from torchrepro_lint.rng.entropy import Entropy, Source
 from torchrepro_lint.rng.generators import names_something
 
@@ -87,7 +87,7 @@ def _by_name(module: Module, program: Program) -> Iterator[Seeding]:
 def _given_as_seed(call: ast.Call, function: Scope) -> ast.expr | None:
     """The argument that a function seeds with, by its name: its first, unless it needs several and none is a seed."""
     named = keyword_value(call, *_OWN_SEED)
-    assert isinstance(function.node, ast.FunctionDef | ast.AsyncFunctionDef)
+    assert isinstance(function.node, FunctionNode)
     arguments = function.node.args
     required = arguments.args[: len(arguments.args) - len(arguments.defaults)]
     needed = [a.arg for a in required if a.arg != function.self_name]

@@ -8,16 +8,15 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from torchrepro_lint import catalogue
-from torchrepro_lint.dataflow import Call, Program, Site, remembered
+from torchrepro_lint.dataflow import UNKNOWN, Call, Program, Site, remembered_in_file
 from torchrepro_lint.dataflow.abstract_values import Result
 from torchrepro_lint.dataflow.grafts import graft
 from torchrepro_lint.index import ModuleFacts, Scope
-from torchrepro_lint.project.unknown import UNKNOWN
-from torchrepro_lint.rng.fresh_weights import is_built_fresh
+from torchrepro_lint.rng.fresh_weights import drawn_weights, may_draw_weights
 from torchrepro_lint.rng.library_objects import LibraryObject
 
 _OWN_SEEDS = frozenset({"seed", "random_state"})  # arguments with which a call draws from a generator of its own
-_BUILT: Mapping[str, Any] = {"family": "torch", "kind": "init"}  # a model of transformers
+_BUILT: Mapping[str, Any] = {}  # a model of transformers, or what is added to one
 TAKEN = {
     "torch.get_rng_state": "torch",
     "torch.random.get_rng_state": "torch",
@@ -40,7 +39,7 @@ PUT = {
 class Draw(NamedTuple):
     """A call that draws from the global generator of `family`; for `kind` see the catalogue. One that is `deferred`
     only makes an object, which draws when it is used. Given the argument `seed`, the call draws from a generator of
-    its own."""
+    its own. It is not `sure` where it depends on what is not seen."""
 
     family: str
     kind: str
@@ -49,6 +48,7 @@ class Draw(NamedTuple):
     what: str
     deferred: bool = False
     seed: str = ""
+    sure: bool = True
 
 
 class Seeder(NamedTuple):
@@ -77,7 +77,7 @@ def _loaders() -> Mapping[str, Mapping[str, Any]]:
 
 def _named_row(name: str) -> Mapping[str, Any] | None:
     """The row of an external function or class."""
-    return _rows("draws").get(name) or (_BUILT if is_built_fresh(name) else None)
+    return _rows("draws").get(name) or (_BUILT if may_draw_weights(name) else None)
 
 
 def draw_of(program: Program, name: str | None, call: ast.Call, scope: Scope) -> Draw | None:
@@ -90,16 +90,23 @@ def draw_of(program: Program, name: str | None, call: ast.Call, scope: Scope) ->
     if row is None or _is_multiplied_away(call, scope, program):
         return None
     site = Call(call, scope, name or "", program)
+    if row is _BUILT:
+        return _weights_draw(site)
     if any(site.argument(a) is not None and site.given(a) is not False for a in row.get("unless", ())):
         return None
     for argument, wanted in row.get("only_if", {}).items():
         if site.literal(argument, default=wanted) not in (wanted, UNKNOWN):
             return None
-    kind = _kind(row, site)
+    kind = _kind_in_training(row, site) if "training" in row else str(row["kind"])
     if kind is None:
         return None
     seed = next((a for a in row.get("unless", ()) if a in _OWN_SEEDS), "")
     return Draw(row["family"], kind, call, scope, site.written, bool(row.get("deferred")), seed)
+
+
+def draw_at(call: ast.Call, scope: Scope, program: Program) -> Draw | None:
+    """What a call draws, by whatever it turns out to call."""
+    return draw_of(program, program.callee(call, scope), call, scope)
 
 
 def may_draw(name: str | None, written: str) -> bool:
@@ -114,10 +121,8 @@ def is_seeder(name: str | None) -> bool:
     return name in _rows("seeders")
 
 
-def _kind(row: Mapping[str, Any], site: Call) -> str | None:
-    """The draw's kind; None where nothing is drawn outside of training, and this is outside."""
-    if "training" not in row:
-        return str(row["kind"])
+def _kind_in_training(row: Mapping[str, Any], site: Call) -> str | None:
+    """The kind of what is drawn in training alone; None outside of it."""
     training = site.literal("training", row["training"]["position"], default=row["training"]["default"])
     return "training" if training is UNKNOWN else str(row["kind"]) if training else None
 
@@ -159,7 +164,7 @@ def _data_set_row(call: ast.Call, scope: Scope, program: Program) -> Mapping[str
 def _object_row(call: ast.Call, scope: Scope, program: Program) -> Mapping[str, Any] | None:
     """`generator = pipeline("text-generation"); generator(prompt, do_sample=True)`"""
     rows = _rows("called_objects")
-    if not _may_call_objects(scope.facts, program):
+    if not _may_call_objects(scope.facts):
         return None
     for made in program.results(call.func, scope):
         if (row := rows.get(str(made.callee))) is not None:
@@ -169,8 +174,8 @@ def _object_row(call: ast.Call, scope: Scope, program: Program) -> Mapping[str, 
     return None
 
 
-@remembered
-def _may_call_objects(facts: ModuleFacts, program: Program) -> bool:  # noqa: ARG001
+@remembered_in_file
+def _may_call_objects(facts: ModuleFacts) -> bool:
     """Whether a file mentions an argument that such a row needs."""
     rows = _rows("called_objects").values()
     return any(argument in facts.source.text for row in rows for argument in row["needs"])
@@ -219,6 +224,11 @@ def _loader_draw(site: Call) -> Draw | None:
     if not shuffle or site.argument("generator") is not None:
         return None
     return Draw("torch", "shuffle", site.node, site.scope, site.written, deferred=True)
+
+
+def _weights_draw(site: Call) -> Draw | None:
+    drawn = drawn_weights(site)
+    return Draw("torch", "init", site.node, site.scope, site.written, sure=drawn.sure) if drawn is not None else None
 
 
 def seeder_of(program: Program, name: str | None, call: ast.Call, scope: Scope) -> Seeder | None:

@@ -13,13 +13,12 @@ from dataclasses import dataclass
 from typing import NamedTuple, TypeAlias
 
 from torchrepro_lint import catalogue
-from torchrepro_lint.dataflow import Program
+from torchrepro_lint.dataflow import Domain, Of, Program, Written
 from torchrepro_lint.dataflow.conditions import conditions
-from torchrepro_lint.dataflow.domain import Domain, Of, Written
 from torchrepro_lint.dataflow.evaluate import attribute_values
 from torchrepro_lint.dataflow.reachability import reached_by_default
-from torchrepro_lint.index import Binding, Scope
-from torchrepro_lint.rng.draws import Seeder, draw_of
+from torchrepro_lint.index import Binding, Scope, arguments_of
+from torchrepro_lint.rng.draws import Seeder, draw_at, draw_of
 from torchrepro_lint.rng.predicates import about_seed
 from torchrepro_lint.rng.seeded_before import may_be_seeded_before
 from torchrepro_lint.rng.texts import salted
@@ -63,7 +62,7 @@ class Entropy(Domain[Sources]):
         """A call gives what it is given: `int(time.time())`, `os.urandom(4).hex()`."""
         if isinstance(callee, Scope):
             return ()
-        parts = [*call.args, *(k.value for k in call.keywords)]
+        parts = arguments_of(call)
         if isinstance(call.func, ast.Attribute) and self.program.qualified(call.func.value, scope) is None:
             parts.append(call.func.value)
         return self.join(of(part, scope) for part in parts)
@@ -116,5 +115,5 @@ def is_new_in_every_run(seeder: Seeder, program: Program) -> bool:
     """Whether a call seeds with a value that no two runs share, and that nobody may give instead; one that is drawn is
     mostly printed, so that it can be."""
     found = Entropy(program).sources(seeder.seed, seeder.scope) if seeder.seed is not None else ()
-    made = [s for s in found if draw_of(program, program.callee(s.node, s.scope), s.node, s.scope) is None]
+    made = [s for s in found if draw_at(s.node, s.scope, program) is None]
     return any(not any(about_seed(c.test) for c in conditions(source.node, source.scope)) for source in made)

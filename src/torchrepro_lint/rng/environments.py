@@ -18,8 +18,7 @@ from torchrepro_lint.dataflow import Call, Module, Program, Site
 from torchrepro_lint.dataflow.edges import Edges
 from torchrepro_lint.dataflow.follow import Follow, Policy
 from torchrepro_lint.dataflow.use import ESCAPED, STOP, Argument, Sink, Steps, Use
-from torchrepro_lint.index import Scope
-from torchrepro_lint.index.parents import walk
+from torchrepro_lint.index import Scope, walk
 
 _SEEDS = re.compile(r"seed|np_random", re.IGNORECASE)
 _REGISTERS = re.compile(rb"\bregistration\s+import\b|\b(?:gym|gymnasium)\.(?:envs\.)?register\(")

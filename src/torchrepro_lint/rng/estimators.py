@@ -11,9 +11,8 @@ from functools import cache
 from typing import Any
 
 from torchrepro_lint import catalogue
-from torchrepro_lint.dataflow import Call, Module, start_of
+from torchrepro_lint.dataflow import UNKNOWN, Call, Module, start_of
 from torchrepro_lint.index import ModuleFacts, Scope
-from torchrepro_lint.project.unknown import UNKNOWN
 from torchrepro_lint.rng.library_objects import LibraryObject
 
 SEED = "random_state"

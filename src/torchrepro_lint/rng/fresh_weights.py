@@ -37,11 +37,11 @@ def fresh_weights(model: Site, program: Program, above: frozenset[ast.Call] = fr
         if not isinstance(made.callee, str):
             continue
         call = Call(made.node, made.scope, made.callee, program)
-        adapted, what = _adapted(call), _drawn(call)
+        adapted, drawn = _adapted(call), drawn_weights(call)
         if adapted is not None and made.node not in above and len(above) < MAX_ADAPTERS:
             yield from fresh_weights(adapted, program, above | {made.node})
-        if what is not None:
-            yield FreshWeights(made.node, made.scope, what)
+        if drawn is not None:
+            yield FreshWeights(made.node, made.scope, drawn.what)
 
 
 def _adapted(call: Call) -> Site | None:
@@ -67,17 +67,33 @@ def is_built_fresh(name: str) -> bool:
     return is_of_package and (last in row["from_configuration"] or re.fullmatch(row["model"], last) is not None)
 
 
-def _drawn(call: Call) -> str | None:
-    if call.name in catalogue.names("frameworks", "adapters"):
-        return "the adapter's weights"
-    row = catalogue.table("frameworks")["fresh"]
-    if call.name.partition(".")[0] != row["package"]:
+@cache
+def may_draw_weights(name: str) -> bool:
+    """Whether an external function gives a model weights that are drawn: some, or all; it may depend on what it is
+    given."""
+    row, (owner, _, method) = catalogue.table("frameworks")["fresh"], name.rpartition(".")
+    is_model = owner.endswith(tuple(row["heads"])) and not owner.rpartition(".")[2].startswith(tuple(row["not_torch"]))
+    is_head = is_model and method in row["from_checkpoint"] and owner.partition(".")[0] == row["package"]
+    return is_head or is_built_fresh(name) or name in catalogue.names("frameworks", "adapters")
+
+
+class Drawn(NamedTuple):
+    """Which weights a call draws, and whether that is sure: a checkpoint may have them."""
+
+    what: str
+    sure: bool
+
+
+def drawn_weights(call: Call) -> Drawn | None:
+    """The weights that a call of an external function draws."""
+    if not may_draw_weights(call.name):
         return None
-    owner, _, method = call.name.rpartition(".")
     if is_built_fresh(call.name):
-        return "all its weights"
-    if method in row["from_checkpoint"] and owner.endswith(tuple(row["heads"])):
-        checkpoint = call.literal("pretrained_model_name_or_path", 0)
-        is_trained = isinstance(checkpoint, str) and any(w in checkpoint.lower() for w in row["trained"])
-        return None if is_trained else "the weights of its head"
-    return None
+        return Drawn("all its weights", sure=True)
+    if call.name in catalogue.names("frameworks", "adapters"):
+        given, known = call.argument("peft_config", 1), catalogue.names("frameworks", "adapter_configurations")
+        return Drawn("the adapter's weights", isinstance(given, Site) and call.program.is_made_by(known, *given))
+    checkpoint = call.literal("pretrained_model_name_or_path", 0)
+    trained = catalogue.table("frameworks")["fresh"]["trained"]
+    is_trained = isinstance(checkpoint, str) and any(word in checkpoint.lower() for word in trained)
+    return None if is_trained else Drawn("the weights of its head", sure=False)

@@ -7,8 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from torchrepro_lint.dataflow import Call, Program
-from torchrepro_lint.dataflow.domain import Domain, Of
+from torchrepro_lint.dataflow import Call, Domain, Of, Program
 from torchrepro_lint.index import Scope
 
 Surely: TypeAlias = bool | None

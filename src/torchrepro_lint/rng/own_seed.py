@@ -9,12 +9,11 @@ import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 
-from torchrepro_lint.dataflow import CallSite, Program, remembered
+from torchrepro_lint.dataflow import CallSite, Program, remembered, remembered_in_file
 from torchrepro_lint.dataflow.abstract_values import Constant, is_configured
 from torchrepro_lint.dataflow.binding import argument_for, named_parameters
 from torchrepro_lint.dataflow.enclosing import is_in_body
-from torchrepro_lint.index import Scope
-from torchrepro_lint.index.parents import walk
+from torchrepro_lint.index import Scope, walk
 from torchrepro_lint.rng.draws import is_seeder
 from torchrepro_lint.rng.own_seeders import OwnSeeder, seeders_in
 from torchrepro_lint.rng.seed_options import is_seed
@@ -58,7 +57,7 @@ def added(seed: str, term: str) -> str:
 def own_seed(scope: Scope, node: ast.AST, program: Program) -> OwnSeed | None:
     """The seed that a name holds at `node`: one of the innermost scope that has any."""
     groups = (g for owner in _owners(scope) for g in _seeds_of(owner, program))
-    seeds = (s for group in groups for s in _held_at(scope, node, group, program))
+    seeds = (s for group in groups for s in _held_at(scope, node, group))
     return next((s for s in seeds if _is_bound_before(s.name, scope, node)), None)
 
 
@@ -98,10 +97,10 @@ def _are_in_turn(names: Sequence[Name]) -> bool:
     return all(n.binding.kind in ("assign", "unpack") and n.binding.node in statements for n in names)
 
 
-def _held_at(scope: Scope, node: ast.AST, seeds: Sequence[OwnSeed], program: Program) -> Sequence[OwnSeed]:
+def _held_at(scope: Scope, node: ast.AST, seeds: Sequence[OwnSeed]) -> Sequence[OwnSeed]:
     """Which of its seeds a name may hold at `node`: where it is bound several times, what it was bound to last."""
     owner, text = seeds[0].name.owner, seeds[0].name.text
-    lines = _lines_of(owner, text, program)
+    lines = _lines_of(text, owner)
     if len(lines) == 1:
         return seeds
     if scope.function is not owner:
@@ -111,8 +110,8 @@ def _held_at(scope: Scope, node: ast.AST, seeds: Sequence[OwnSeed], program: Pro
     return seeds[bisect_left(seeds, last, key=_line) : bisect_right(seeds, last, key=_line)]
 
 
-@remembered
-def _lines_of(owner: Scope, name: str, program: Program) -> list[int]:  # noqa: ARG001
+@remembered_in_file
+def _lines_of(name: str, owner: Scope) -> list[int]:
     """Where a name is bound, from the top."""
     return sorted(getattr(binding.node, "lineno", 0) for binding in owner.bindings[name])
 
@@ -164,7 +163,7 @@ def _handed_on(call: CallSite, function: Scope, further: int, program: Program) 
     if seed is None or line >= node.lineno:
         text = _given_by_callers(caller, further - 1, program) or ""
     else:
-        text = caller.facts.text(seed) if ast.unparse(seed) not in _stored(caller, program) else ""
+        text = caller.facts.text(seed) if ast.unparse(seed) not in _stored(caller) else ""
     if text.isdecimal():
         return text
     root = next(iter(re.findall(r"^[^\W\d]\w*", text)), "")
@@ -184,8 +183,8 @@ def _number(seed: ast.expr | None, scope: Scope, program: Program) -> str | None
     return None
 
 
-@remembered
-def _stored(function: Scope, program: Program) -> frozenset[str]:  # noqa: ARG001
+@remembered_in_file
+def _stored(function: Scope) -> frozenset[str]:
     """Where a function puts something into an attribute or under a key, as it is written."""
     nodes = (n for n in walk(function.node) if isinstance(n, ast.Attribute | ast.Subscript))
     return frozenset(ast.unparse(n) for n in nodes if isinstance(n.ctx, ast.Store))

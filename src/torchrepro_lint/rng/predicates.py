@@ -14,8 +14,7 @@ from typing import Literal, NamedTuple
 
 from torchrepro_lint.dataflow import Program
 from torchrepro_lint.dataflow.conditions import PathCondition, conditions, everywhere
-from torchrepro_lint.index import Scope, last_name
-from torchrepro_lint.index.parents import walk
+from torchrepro_lint.index import Scope, last_name, walk
 
 _TRAINING = frozenset({"training", "is_training", "is_train"})
 _EXPORTING = frozenset({"is_scripting", "is_tracing", "is_exporting", "is_in_onnx_export"})
@@ -23,8 +22,7 @@ _EXPORTED_TO = frozenset({"coreml", "onnx", "openvino", "tensorrt", "tflite", "t
 _SEED = re.compile(r"seed", re.IGNORECASE)
 _REQUEST = re.compile(r"determin|reproduc|seed", re.IGNORECASE)
 _NEGATED = re.compile(
-    r"(?:non[-_]?|(?<![a-z])(?:in|un)[-_]?|(?:disable|unset|undo|reset|clear|off)_(?:\w+_)?)determin",
-    re.IGNORECASE,
+    r"(?:non[-_]?|(?<![a-z])(?:in|un)[-_]?|(?:disable|unset|undo|reset|clear|off)_(?:\w+_)?)determin", re.IGNORECASE
 )
 
 

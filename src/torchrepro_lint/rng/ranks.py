@@ -13,9 +13,8 @@ from dataclasses import dataclass
 from typing import NamedTuple, TypeAlias
 
 from torchrepro_lint import catalogue
-from torchrepro_lint.dataflow import Program, remembered
+from torchrepro_lint.dataflow import Domain, Of, Program, remembered
 from torchrepro_lint.dataflow.conditions import conditions, written
-from torchrepro_lint.dataflow.domain import Domain, Of
 from torchrepro_lint.dataflow.evaluate import attribute_values
 from torchrepro_lint.index import ModuleFacts, Scope, last_name
 from torchrepro_lint.project.entries import entries

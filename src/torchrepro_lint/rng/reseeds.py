@@ -97,9 +97,9 @@ def _inside(helper: Scope, further: int, program: Program) -> tuple[frozenset[st
         if seeder is not None:
             families |= set(seeder.families)
             seeds.append(Site(seeder.seed, scope) if seeder.seed is not None else None)
-    for call, scope in helper.runs if further else ():
-        inner = program.resolve(call.func, scope) if isinstance(call, ast.Call) else None
-        if isinstance(inner, Scope) and isinstance(call, ast.Call) and is_helper(inner, program):
+    for call, scope in helper.calls if further else ():
+        inner = program.resolve(call.func, scope)
+        if isinstance(inner, Scope) and is_helper(inner, program):
             more, seed = _inside(inner, further - 1, program)
             families |= more
             seeds.append(_passed(call, scope, inner, seed))

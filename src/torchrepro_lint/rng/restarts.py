@@ -11,8 +11,7 @@ import re
 
 from torchrepro_lint import catalogue
 from torchrepro_lint.dataflow import Call, Module, NodeSite, Program
-from torchrepro_lint.index import Scope
-from torchrepro_lint.index.parents import walk
+from torchrepro_lint.index import Scope, arguments_of, walk
 
 _PYTHON = re.compile(r"\b(?:python[\d.]*|torchrun|accelerate|deepspeed|horovodrun|mpirun|srun)\b")
 
@@ -30,7 +29,7 @@ def starts_python(module: Module, program: Program) -> bool:
 
 def _parts(call: Call, program: Program) -> list[NodeSite]:
     """What the arguments consist of, a command kept in a variable included."""
-    values = [*call.node.args, *(k.value for k in call.node.keywords)]
+    values = arguments_of(call.node)
     found: list[NodeSite] = [(n, call.scope) for v in values for n in walk(v)]
     for value in values:
         if isinstance(value, ast.Name):

@@ -6,8 +6,7 @@ import ast
 import re
 from typing import Literal, NamedTuple
 
-from torchrepro_lint.index import Binding, ModuleFacts, Scope, last_name
-from torchrepro_lint.index.parents import walk
+from torchrepro_lint.index import Binding, ModuleFacts, Scope, last_name, walk
 from torchrepro_lint.project.declarations import declarations, declared_options, gives_text, takes_integers
 
 SEED_NAME = re.compile(

@@ -11,23 +11,14 @@ import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Literal, NamedTuple, TypeAlias, TypeGuard
 
-from torchrepro_lint.dataflow import CallSite, Program, remembered
+from torchrepro_lint.dataflow import CallSite, Program, remembered, remembered_in_file
 from torchrepro_lint.dataflow.abstract_values import Display, Origin, Result, Unknown, is_configured
-from torchrepro_lint.dataflow.enclosing import calls_in
 from torchrepro_lint.dataflow.evaluate import Values
 from torchrepro_lint.dataflow.grafts import written_entries
-from torchrepro_lint.index import Binding, FunctionNode, ModuleFacts, Scope, last_name
-from torchrepro_lint.index.parents import descendants, walk
+from torchrepro_lint.index import Binding, FunctionNode, ModuleFacts, Scope, calls_in, descendants, last_name, walk
 from torchrepro_lint.project.declarations import declarations, declared_options
 from torchrepro_lint.project.names import Variable
-from torchrepro_lint.rng.seed_options import (
-    SEED_NAME,
-    SeedOption,
-    is_seed,
-    is_seed_parameter,
-    seed_field,
-    seed_option,
-)
+from torchrepro_lint.rng.seed_options import SEED_NAME, SeedOption, is_seed, is_seed_parameter, seed_field, seed_option
 
 _SETTINGS = re.compile(r"^(?:args|opts?|flags)$|cfg|conf|const|param|setting|option", re.IGNORECASE)
 _DECLARING = ("add_argument", "option")
@@ -241,7 +232,7 @@ def _option(name: Name) -> OwnSeed | None:
         return None
     home = calls[0][1].facts if calls else name.owner.facts
     declaring = _declaring(home, program)
-    options = {_declared(facts, program) for facts in declaring} - {None}
+    options = {_declared(facts) for facts in declaring} - {None}
     option = options.pop() if len(options) == 1 else None
     if option is None:
         return None
@@ -258,8 +249,8 @@ def _are_parsed(program: Program) -> bool:
     return any(program.project.text.mentioning(word) != [] for word in _PARSING)
 
 
-@remembered
-def _declared(facts: ModuleFacts, program: Program) -> SeedOption | None:  # noqa: ARG001
+@remembered_in_file
+def _declared(facts: ModuleFacts) -> SeedOption | None:
     return seed_option(facts)
 
 

@@ -10,7 +10,7 @@ import ast
 import re
 from collections.abc import Collection
 
-from torchrepro_lint.dataflow import CallSite, Program, remembered, start_of
+from torchrepro_lint.dataflow import CallSite, Program, remembered, remembered_in_file, start_of
 from torchrepro_lint.dataflow.conditions import are_exclusive
 from torchrepro_lint.index import ModuleFacts, Scope, last_name
 from torchrepro_lint.project.entries import entries
@@ -68,12 +68,12 @@ def _is_program(facts: ModuleFacts, program: Program) -> bool:
 @remembered
 def _seeding_calls(function: Scope, program: Program) -> list[CallSite]:
     """The calls that a function, or a module, makes itself and that may seed."""
-    calls = _calls_by_function(function.facts, program).get(function, ())
+    calls = _calls_by_function(function.facts).get(function, ())
     return [site for site in calls if may_seed(*site, program)]
 
 
-@remembered
-def _calls_by_function(facts: ModuleFacts, program: Program) -> dict[Scope, list[CallSite]]:  # noqa: ARG001
+@remembered_in_file
+def _calls_by_function(facts: ModuleFacts) -> dict[Scope, list[CallSite]]:
     found: dict[Scope, list[CallSite]] = {}
     for site in facts.every_call():
         found.setdefault(site[1].function, []).append(site)
@@ -91,5 +91,5 @@ def may_seed(call: ast.Call, scope: Scope, program: Program, depth: int = 0) -> 
 
 @remembered
 def _seeds(function: Scope, depth: int, program: Program) -> bool:
-    calls = _calls_by_function(function.facts, program).get(function, ())
+    calls = _calls_by_function(function.facts).get(function, ())
     return any(may_seed(*site, program, depth) for site in calls)

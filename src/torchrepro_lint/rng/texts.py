@@ -16,12 +16,10 @@ from enum import IntEnum
 from typing import Any, NamedTuple, TypeAlias
 
 from torchrepro_lint import catalogue
-from torchrepro_lint.dataflow import Program
-from torchrepro_lint.dataflow.domain import Domain, Of, Written
+from torchrepro_lint.dataflow import Domain, Of, Program, Written
 from torchrepro_lint.dataflow.filling import Role, filling, is_made_empty
 from torchrepro_lint.elements import Certainty
-from torchrepro_lint.index import Binding, Scope, last_name
-from torchrepro_lint.index.parents import walk
+from torchrepro_lint.index import Binding, Scope, last_name, walk
 from torchrepro_lint.project.declarations import constant
 
 HASH = "builtins.hash"

@@ -14,8 +14,7 @@ from typing import NamedTuple
 
 from torchrepro_lint import catalogue
 from torchrepro_lint.dataflow import Program, remembered
-from torchrepro_lint.index import ModuleFacts
-from torchrepro_lint.index.parents import descendants, walk
+from torchrepro_lint.index import ModuleFacts, descendants, walk
 from torchrepro_lint.project.contents import is_test
 from torchrepro_lint.project.declarations import declared_options, option_names
 from torchrepro_lint.rng.seed_options import SEED_NAME, is_seed

@@ -13,10 +13,10 @@ from typing import TypeAlias
 from torchrepro_lint import catalogue
 from torchrepro_lint.dataflow import Call, Program, Site, remembered
 from torchrepro_lint.dataflow.abstract_values import Display, Origin, Result, Unknown
-from torchrepro_lint.dataflow.binding import is_super, keyword_value
+from torchrepro_lint.dataflow.binding import is_super
 from torchrepro_lint.dataflow.filling import filling
 from torchrepro_lint.dataflow.frames import HANDS_ON, Frame
-from torchrepro_lint.index import Scope, last_name
+from torchrepro_lint.index import Scope, keyword_value, last_name
 from torchrepro_lint.loading.worker_draws import worker_draws
 from torchrepro_lint.seeding.discarded import SEEDS_BY_NAME
 from torchrepro_lint.seeding.run_by import IMPORTS, SETS_DEFAULTS, Run, chosen, may_run
@@ -170,17 +170,17 @@ class Callees:
         """What runs where a loop takes the items of an object of the project, or one is chosen by its number:
         `for batch in Batches(10):`, `rows[0]`."""
         if isinstance(node, ast.Subscript):
-            return self._methods_of_made(node.value, "__getitem__", scope)
+            return self._items_of_made(node.value, scope)
         assert isinstance(node, ast.For | ast.AsyncFor)
         items = node.iter
         while isinstance(items, ast.Call) and items.args and self._program.qualified(items.func, scope) in HANDS_ON:
             items = items.args[0]
-        return self.methods([items], ("__iter__",), scope) or self._methods_of_made(items, "__getitem__", scope)
+        return self.methods([items], ("__iter__",), scope) or self._items_of_made(items, scope)
 
-    def _methods_of_made(self, value: ast.expr, name: str, scope: Scope) -> list[Run]:
-        """A method of the objects that a name is given by calls."""
+    def _items_of_made(self, value: ast.expr, scope: Scope) -> list[Run]:
+        """What gives the items of the objects that a name is given by calls."""
         is_made = any(isinstance(binding.value, ast.Call) for binding in scope.bindings_of(value))
-        return self.methods([value], (name,), scope) if is_made else []
+        return self.methods([value], ("__getitem__",), scope) if is_made else []
 
     def methods(self, values: Iterable[ast.expr], names: Sequence[str], scope: Scope) -> list[Run]:
         """The methods of these names, one name after the other, of the objects of the project that the values are."""

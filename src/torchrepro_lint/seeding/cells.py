@@ -12,8 +12,8 @@ from typing import NamedTuple
 
 from torchrepro_lint import catalogue
 from torchrepro_lint.dataflow import Program, remembered
-from torchrepro_lint.dataflow.enclosing import ONLY_BINDS, calls_in
-from torchrepro_lint.index import ModuleFacts, last_name
+from torchrepro_lint.dataflow.enclosing import ONLY_BINDS
+from torchrepro_lint.index import ModuleFacts, arguments_of, calls_in, last_name
 from torchrepro_lint.rng.updates import leads_to_update
 
 _IN_PLACE = re.compile(r"^shuffle$|[a-z0-9]_$")  # `random.shuffle`, `torch.nn.init.normal_`
@@ -41,7 +41,7 @@ def may_change_trained(statements: Iterable[ast.stmt], facts: ModuleFacts, progr
     read = {name for s in _leading_to_training(facts, program) for name in _Uses.of(s, facts).read}
     calls = (call for s in statements if not isinstance(s, ONLY_BINDS) for call in calls_in(s))
     own = (call for call in calls if not isinstance(program.callee(call, facts.scope_of(call)), str))
-    return any(_root(argument) in read for call in own for argument in _arguments(call))
+    return any(_root(argument) in read for call in own for argument in arguments_of(call))
 
 
 @remembered
@@ -95,15 +95,11 @@ class _Uses(NamedTuple):
                 case ast.Attribute(ctx=ast.Store()) | ast.Subscript(ctx=ast.Store()):
                     uses.changed.add(_root(node))
                 case ast.Call(func=function) if _IN_PLACE.search(last_name(function)):
-                    uses.changed.update(map(_root, _arguments(node)))
+                    uses.changed.update(map(_root, arguments_of(node)))
                 case ast.Constant(value=str(name)) if _FILE.fullmatch(name):
                     uses.read.add(name)
                     uses.changed.update({name} if not is_assigned else ())
         return uses
-
-
-def _arguments(call: ast.Call) -> Iterator[ast.expr]:
-    yield from (*call.args, *(keyword.value for keyword in call.keywords))
 
 
 def _root(value: ast.expr) -> str:

@@ -14,14 +14,13 @@ from collections.abc import Collection, Sequence, Set
 from typing import TypeGuard
 
 from torchrepro_lint import catalogue
-from torchrepro_lint.dataflow import Program, Site, remembered
+from torchrepro_lint.dataflow import Program, Site, remembered, remembered_in_file
 from torchrepro_lint.dataflow.abstract_values import Origin, Result
 from torchrepro_lint.dataflow.binding import argument_place, parameter_at
-from torchrepro_lint.dataflow.enclosing import ancestors, calls_in, names_in
+from torchrepro_lint.dataflow.enclosing import ancestors
 from torchrepro_lint.dataflow.reaching_definitions import reads
 from torchrepro_lint.dataflow.references import imported_reads, reads_of_target
-from torchrepro_lint.index import ModuleFacts, Scope, last_name
-from torchrepro_lint.index.parents import walk
+from torchrepro_lint.index import ModuleFacts, Scope, calls_in, last_name, names_in, walk
 from torchrepro_lint.project.declarations import attribute_of, flags_of
 from torchrepro_lint.rng.draws import Draw
 from torchrepro_lint.rng.seed_options import SEED_NAME
@@ -250,7 +249,7 @@ def _loads_over(step: Link, program: Program) -> bool:
     if not loads:
         return False
     around = set(facts.ancestors(step.node))
-    others = _made_apart(frozenset(made), function, program) if made and all(map(str.isidentifier, made)) else ()
+    others = _made_apart(frozenset(made), function) if made and all(map(str.isidentifier, made)) else ()
     return any(
         not (isinstance(call.func, ast.Attribute) and ast.unparse(call.func.value) in others)
         and all(a in around for a in facts.ancestors(call) if isinstance(a, ast.If | ast.IfExp | ast.ExceptHandler))
@@ -259,8 +258,8 @@ def _loads_over(step: Link, program: Program) -> bool:
     )
 
 
-@remembered
-def _made_apart(names: frozenset[str], function: Scope, program: Program) -> frozenset[str]:  # noqa: ARG001
+@remembered_in_file
+def _made_apart(names: frozenset[str], function: Scope) -> frozenset[str]:
     """What a function binds that nothing named so goes into, by its value or by a method: the other models."""
     bound = {n.id for n in walk(function.node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
     moves = [move for node in walk(function.node) if (move := _move(node)) is not None]
@@ -297,7 +296,7 @@ def _move(node: ast.AST) -> tuple[set[str], set[str]] | None:
 def _loading(function: Scope, further: int, program: Program) -> dict[str, list[ast.Call]]:
     """The calls in a function of others that load all weights of what they are given, by the name that is given."""
     found: dict[str, list[ast.Call]] = {}
-    for call, scope in ((call, scope) for call, scope in function.runs if isinstance(call, ast.Call)):
+    for call, scope in function.calls:
         callee = program.resolve(call.func, scope)
         if isinstance(callee, Scope) and callee.kind == "function":
             for given in (argument for argument in call.args if isinstance(argument, ast.Name)):
@@ -363,7 +362,7 @@ def is_besides(draw: Draw, program: Program) -> bool:
     """`args.seed = random.randint(...)` picks a seed, it is not drawn after one; a port, an address or the name of a
     run is no result, and runs that share it get into each other's way. Nor are the colours of a plot, or what a kernel
     is only tried out with."""
-    if _is_in_address(draw, program) or _is_given_as_seed(draw) or _is_tried_out(draw, program):
+    if _is_in_address(draw, program) or _is_given_as_seed(draw) or _is_tried_out(draw):
         return True
     if _is_never_read(draw, program) or _spells_a_name(draw):
         return True
@@ -449,7 +448,7 @@ def _holds_address(text: ast.AST, program: Program) -> bool:  # noqa: ARG001
     return any(isinstance(n, ast.Constant) and isinstance(n.value, str) and "://" in n.value for n in walk(text))
 
 
-def _is_tried_out(draw: Draw, program: Program) -> bool:
+def _is_tried_out(draw: Draw) -> bool:
     """`try: kernel(torch.randn(3)) except RuntimeError: HAS_KERNEL = False` at the top of a module: something is called
     with it there, and what the body makes is read nowhere else."""
     facts, scope = draw.scope.facts, draw.scope
@@ -458,12 +457,12 @@ def _is_tried_out(draw: Draw, program: Program) -> bool:
     trying = next((a for a in facts.ancestors(draw.node) if isinstance(a, ast.Try)), None)
     if trying is None or facts.statement(draw.node) not in trying.body:
         return False
-    used = _made_to_try(trying, scope, program)
+    used = _made_to_try(trying, scope)
     return used is not None and any(isinstance(facts.parents.get(node), ast.Call) for node in (draw.node, *used))
 
 
-@remembered
-def _made_to_try(trying: ast.Try, scope: Scope, program: Program) -> Sequence[ast.expr] | None:  # noqa: ARG001
+@remembered_in_file
+def _made_to_try(trying: ast.Try, scope: Scope) -> Sequence[ast.expr] | None:
     """Where a `try` that is a trial and nothing else reads the names that it binds, which nothing else does."""
     handled = [statement for handler in trying.handlers for statement in handler.body]
     if not handled or not all(isinstance(s, ast.Assign) and isinstance(s.value, ast.Constant) for s in handled):

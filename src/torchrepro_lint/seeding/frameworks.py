@@ -9,10 +9,9 @@ import ast
 from collections.abc import Iterable, Iterator
 
 from torchrepro_lint import catalogue
-from torchrepro_lint.dataflow import Call, Module, Program, Site
+from torchrepro_lint.dataflow import UNKNOWN, Call, Module, Program, Site
 from torchrepro_lint.index import ModuleFacts
 from torchrepro_lint.project.contents import is_test
-from torchrepro_lint.project.unknown import UNKNOWN
 from torchrepro_lint.seeding.seedings import seedings
 
 MAX_FILES = 24

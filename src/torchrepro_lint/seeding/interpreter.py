@@ -8,17 +8,19 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import nullcontext
 
 from torchrepro_lint.dataflow import Call, Program, Site
 from torchrepro_lint.dataflow.binding import argument_for
 from torchrepro_lint.dataflow.conditions import conditions
 from torchrepro_lint.dataflow.dynamic_lookup import picked
+from torchrepro_lint.dataflow.evaluate import MAX_MODULES
 from torchrepro_lint.dataflow.exits import ends
 from torchrepro_lint.dataflow.frames import Frame, depth_of, kept_arguments, outwards, shared_depth
 from torchrepro_lint.dataflow.options import Options
 from torchrepro_lint.dataflow.outcomes import Truth
 from torchrepro_lint.dataflow.run_constant import is_in_worker
-from torchrepro_lint.index import ModuleFacts, Scope, last_name
+from torchrepro_lint.index import ModuleFacts, Scope, arguments_of, last_name
 from torchrepro_lint.loading.loaders import argument, handed_on, loaders
 from torchrepro_lint.project.configured import is_named
 from torchrepro_lint.project.disk import exists
@@ -215,7 +217,7 @@ class _Interpreter:
                 known = self.options.values(value, frame.function, frame) if isinstance(value, _MAY_BE_KNOWN) else None
                 passed.append((name, repr([(d.value, d.settable) for d in known]) if known else "?"))
         levels = tuple((f.level, f.early is None, f.taken) for f in state)
-        now = self.effects
+        now = self.effects.around
         around = now.process, now.in_workers, now.doubts > 0, now.rare > 0, now.paused
         return function, levels, tuple(passed), around
 
@@ -264,8 +266,8 @@ class _Interpreter:
 
     def _truth(self, test: ast.expr, scope: Scope, frame: Frame) -> Truth:
         in_worker = is_in_worker(test, scope, self.program) if "get_worker_info" in scope.facts.calls else None
-        if in_worker is not None and self.effects.in_workers is not None:
-            return Truth.ALWAYS if in_worker is self.effects.in_workers else Truth.NEVER
+        if in_worker is not None and self.effects.around.in_workers is not None:
+            return Truth.ALWAYS if in_worker is self.effects.around.in_workers else Truth.NEVER
         read = self.options.of_files
         truth = self.options.truth(test, scope, frame)
         if truth is Truth.NEVER and self.options.of_files > read:
@@ -279,21 +281,18 @@ class _Interpreter:
         if truth.certain is not None:
             return self._term(body if truth.certain else orelse, state, frame)
         effects, before = self.effects, self.effects.deferred
-        arm, effects.arm = effects.arm, len(before)
         is_unset = truth is Truth.UNKNOWN
-        with effects.in_doubt(is_case=is_case, is_rare=truth is Truth.RARELY, is_unset=is_unset):
-            chosen, after_body = self._term(body, state, frame), effects.deferred
-        effects.deferred = before
-        with effects.in_doubt(is_case=is_case, is_rare=truth is Truth.USUALLY, is_unset=is_unset):
-            other, after_orelse = self._term(orelse, state, frame), effects.deferred
-        effects.arm = arm
+        with effects.in_arm():
+            with effects.in_doubt(is_case=is_case, is_rare=truth is Truth.RARELY, is_unset=is_unset):
+                chosen, after_body = self._term(body, state, frame), effects.deferred
+            effects.deferred = before
+            with effects.in_doubt(is_case=is_case, is_rare=truth is Truth.USUALLY, is_unset=is_unset):
+                other, after_orelse = self._term(orelse, state, frame), effects.deferred
         if truth is Truth.RARELY:
             chosen, other, after_body, after_orelse = other, chosen, after_orelse, after_body
-        if truth is Truth.UNKNOWN:
-            effects.deferred = telling(joined(before, after_body, after_orelse, max), arm)
-            return either([chosen, other])
-        effects.deferred = telling(joined(before, after_body, after_orelse, level_by_default), arm)
-        return by_default(chosen, other)
+        level = max if truth is Truth.UNKNOWN else level_by_default
+        effects.deferred = telling(joined(before, after_body, after_orelse, level), effects.around.arm)
+        return either([chosen, other]) if truth is Truth.UNKNOWN else by_default(chosen, other)
 
     def _take(self, item: Taken, state: State, frame: Frame) -> State:
         receiver = item.node.value if isinstance(item.node, ast.Subscript) else item.node
@@ -469,9 +468,8 @@ class _Interpreter:
         name = name.removesuffix(".__init__") if name else None
         if name in EXITS:
             return None
-        if name == IMPORTS and call.args and isinstance(call.args[0], ast.Constant):
-            paths = self._summaries.imports.named([(str(call.args[0].value), 0)], str(scope.facts.source.path))
-            return self._run_imports(paths, Link(call, scope), state)
+        if name == IMPORTS and call.args:
+            return self._import_one_of(self.program.values.names_like(call.args[0], scope), call, state, scope)
         state = self.effects.apply(name, call, state, scope, frame)
         for function in self._callees.given(name, call, scope):
             if state is None:
@@ -483,9 +481,18 @@ class _Interpreter:
         state = self._run_all(run_by(name, call, scope, self.program), call, state, scope, frame)
         return self._worker_code(Call(call, scope, name, self.program), state, frame) if name else state
 
+    def _import_one_of(self, names: Sequence[str], call: ast.Call, state: State, scope: Scope) -> State:
+        """Run one of several modules, of which it is not known which is imported, where they are not many."""
+        if not names or len(names) > MAX_MODULES:
+            return state
+        importer, step = str(scope.facts.source.path), Link(call, scope)
+        with self.effects.in_doubt() if len(names) > 1 else nullcontext():
+            named = (self._summaries.imports.named([(name, 0)], importer) for name in names)
+            return either([self._run_imports(paths, step, state) for paths in named])
+
     def _handed_on(self, call: ast.Call, scope: Scope, frame: Frame) -> Iterator[Scope]:
         """The functions of its caller's that a call hands on: `spawn(f)` in `launch(f)`."""
-        for value in (*call.args, *(k.value for k in call.keywords)):
+        for value in arguments_of(call):
             handed = self._handed(value, scope, frame)
             if isinstance(handed, Scope) and handed.kind == "function":
                 yield handed
@@ -523,32 +530,33 @@ class _Interpreter:
         """What a loader's data set, and objects given to a transform, draw when they are used."""
         if state is None:
             return state
-        outer, self.effects.in_use = self.effects.in_use, True
-        state = self._used_later(made, state, frame)
-        self.effects.in_use = outer
+        if made.name in loaders():
+            return self._loaded(made, state, frame)
+        if ".transforms." in made.name:
+            call = made.node
+            listed = [e for a in call.args for e in (a.elts if isinstance(a, ast.List | ast.Tuple) else [a])]
+            called = self._callees.methods(listed, ("__call__",), made.scope)
+            with self.effects.in_use(workers=None):
+                return self._run_each(called, call, state, made.scope, frame)
         return state
 
-    def _used_later(self, made: Call, state: State, frame: Frame) -> State:
-        call, scope = made.node, made.scope
-        if made.name in loaders():
-            with self.effects.in_worker(False):
-                for given in ("sampler", "batch_sampler"):
-                    state = self._run_one_of(self._methods_of(made, given, "__iter__"), call, state, scope, frame)
-            items = self._methods_of(made, "dataset", "__getitem__", "__iter__")
-            draws = drawn_by_items(made, self.program)
-            if not items and not draws:
-                return state
-            drawn, workers = self.effects.drawn_in_workers, self._has_workers(made, frame)
-            with self.effects.in_worker(workers):
-                after = self._run_one_of(items, call, state, scope, frame)
-                after = self._drawn_by_items(draws, call, after, scope)
-            state = state if workers else after  # what other processes seed is not seeded here
-            return self.effects.seed_workers(call, scope, state) if self.effects.drawn_in_workers > drawn else state
-        if ".transforms." in made.name:
-            listed = [e for a in call.args for e in (a.elts if isinstance(a, ast.List | ast.Tuple) else [a])]
-            with self.effects.in_worker(None):
-                return self._run_each(self._callees.methods(listed, ("__call__",), scope), call, state, scope, frame)
-        return state
+    def _loaded(self, loader: Call, state: State, frame: Frame) -> State:
+        """The samplers of a loader run in its process, and the data set in its workers, if it has some."""
+        call, scope = loader.node, loader.scope
+        for given in ("sampler", "batch_sampler"):
+            if iterated := self._methods_of(loader, given, "__iter__"):
+                with self.effects.in_use(workers=False):
+                    state = self._run_one_of(iterated, call, state, scope, frame)
+        items = self._methods_of(loader, "dataset", "__getitem__", "__iter__")
+        draws = drawn_by_items(loader, self.program)
+        if not items and not draws:
+            return state
+        drawn, workers = self.effects.drawn_in_workers, self._has_workers(loader, frame)
+        with self.effects.in_use(workers):
+            after = self._run_one_of(items, call, state, scope, frame)
+            after = self._drawn_by_items(draws, call, after, scope)
+        state = state if workers else after  # what other processes seed is not seeded here
+        return self.effects.seed_workers(call, scope, state) if self.effects.drawn_in_workers > drawn else state
 
     def _drawn_by_items(self, draws: Sequence[ItemDraw], call: ast.Call, state: State, scope: Scope) -> State:
         """What a pipeline of transforms draws that the data set was constructed with: by the class of each."""

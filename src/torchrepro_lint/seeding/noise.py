@@ -11,9 +11,8 @@ import ast
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from torchrepro_lint.dataflow import Program, Site, remembered
-from torchrepro_lint.dataflow.domain import Domain, Of, Written
-from torchrepro_lint.index import Scope
+from torchrepro_lint.dataflow import Domain, Of, Program, Site, Written, remembered
+from torchrepro_lint.index import Scope, arguments_of
 from torchrepro_lint.rng.draws import draw_of
 from torchrepro_lint.seeding.seeding import Seeding
 
@@ -72,7 +71,7 @@ class _MadeOf(Domain[Draws]):
         draw = draw_of(self.program, name, call, scope)
         if draw is not None and draw.kind == "sample":
             return frozenset({call})
-        parts = [*call.args, *(k.value for k in call.keywords)]
+        parts = arguments_of(call)
         if name is None and isinstance(call.func, ast.Attribute):
             parts.append(call.func.value)
         return self.join([of(part, scope) for part in parts])

@@ -6,9 +6,8 @@ import ast
 import re
 from collections.abc import Iterator
 
-from torchrepro_lint.dataflow import CallSite, Program, remembered, start_of
-from torchrepro_lint.index import ModuleFacts, Scope, last_name
-from torchrepro_lint.index.parents import walk
+from torchrepro_lint.dataflow import CallSite, Program, remembered, remembered_in_file, start_of
+from torchrepro_lint.index import ModuleFacts, Scope, last_name, walk
 
 COUNTED = r"(?i)epoch|step|iter"
 SAVES = ("torch.save", "torch.distributed.checkpoint.save", "torch.distributed.checkpoint.state_dict_saver.save")
@@ -41,16 +40,16 @@ def _told_by_name(facts: ModuleFacts, program: Program) -> Iterator[tuple[Counti
         function = scope.function
         match facts.statement(told):
             case ast.Assign(targets=[ast.Name() | ast.Attribute() as target]) as statement:
-                loops = [n for n in _begun(function, program).get(ast.unparse(target), ()) if n.lineno > told.lineno]
+                loops = [n for n in _begun(function).get(ast.unparse(target), ()) if n.lineno > told.lineno]
                 files = {ast.unparse(n) for n in walk(told) if isinstance(n, ast.Name | ast.Subscript)} if loops else ()
-                given = [call for name in files for call in _given(function, program).get(name, ())]
+                given = [call for name in files for call in _given(function).get(name, ())]
                 above = [call for call in given if call.lineno < loops[0].lineno and call not in walk(statement)]
                 reads = [call for call in above if reads_file(call, scope, program)]
                 yield from ((loop, (reads[0], scope)) for loop in loops if reads)
 
 
-@remembered
-def _begun(function: Scope, program: Program) -> dict[str, list[Counting]]:  # noqa: ARG001
+@remembered_in_file
+def _begun(function: Scope) -> dict[str, list[Counting]]:
     """The loops of a function by what they begin with."""
     found: dict[str, list[Counting]] = {}
     for loop in walk(function.node):
@@ -60,8 +59,8 @@ def _begun(function: Scope, program: Program) -> dict[str, list[Counting]]:  # n
     return found
 
 
-@remembered
-def _given(function: Scope, program: Program) -> dict[str, list[ast.Call]]:  # noqa: ARG001
+@remembered_in_file
+def _given(function: Scope) -> dict[str, list[ast.Call]]:
     """The calls of a function by what they are given, as it is written."""
     found: dict[str, list[ast.Call]] = {}
     for call in walk(function.node):

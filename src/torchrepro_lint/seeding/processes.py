@@ -14,14 +14,13 @@ from typing import NamedTuple
 
 from torchrepro_lint import catalogue
 from torchrepro_lint.dataflow import CallSite, Program, calls_like
-from torchrepro_lint.dataflow.enclosing import calls_in, names_in
 from torchrepro_lint.dataflow.execution_count import is_called_in_a_loop
-from torchrepro_lint.index import Scope, last_name
+from torchrepro_lint.index import Scope, calls_in, last_name, names_in
 from torchrepro_lint.loading.loaders import loader_calls, shuffling
 from torchrepro_lint.loading.same_order import differs_by_rank
 from torchrepro_lint.project import roles
 from torchrepro_lint.project.declarations import declared_options
-from torchrepro_lint.rng.draws import Draw, draw_of
+from torchrepro_lint.rng.draws import Draw, draw_at
 from torchrepro_lint.rng.own_seed import added
 from torchrepro_lint.seeding.callees import NUMBERING, is_parameter
 from torchrepro_lint.seeding.discarded import is_besides
@@ -54,11 +53,11 @@ class RankSeed(NamedTuple):
 
 
 def rank_seed(
-    seeding: Seeding, process: Scope | None, program: Program, missing: Collection[Witness] = ()
+    seeding: Seeding, process: Scope | None, program: Program, missing: Collection[Witness]
 ) -> RankSeed | None:
     """How the seed of a process depends on its rank; None where a person has to decide. `missing` are draws that are
     not seeded, some of which loaders alone lead to."""
-    rank = _rank_of_process(seeding, process, program) if process is not None else _rank_in_group(seeding, program)
+    rank = _rank_of_process(seeding, process, program) if process is not None else _rank_in_group(seeding)
     if rank is None or not (_draws_apart(seeding, program) or _shuffles_apart(seeding, program)):
         is_hidden = rank is not None and rank.added and any(_may_build(*s, program) for s in opaque(seeding, program))
         is_open = rank is not None and (rank.added or rank.is_out_of_reach) and _is_undecided(seeding, missing, program)
@@ -105,17 +104,17 @@ def _is_handed_on(call: ast.Call, scope: Scope) -> bool:
     return any(isinstance(value, ast.Name) and is_parameter(value, scope, scope.function) for value in call.args[:1])
 
 
-def _rank_in_group(seeding: Seeding, program: Program) -> RankSeed | None:
+def _rank_in_group(seeding: Seeding) -> RankSeed | None:
     """The rank that a launcher puts into the environment; None for a program by itself. A library that joins the
     processes has rules of its own for what they share; one that is started by several launchers has several ranks.
     The trainers of Lightning and transformers give all ranks one seed themselves."""
     groups = catalogue.names("distributed", "groups")
-    joins = list(_calls_of(groups, seeding, program))
+    joins = list(seeding.calls_of(groups))
     joins += [(call, _JOIN) for call, _ in seeding.calls(_JOIN.rpartition(".")[2])]
     if not joins:
         keys = ("accelerators", "fabrics")
         joining = [name for key in keys for name in catalogue.names("frameworks", key)]
-        return RankSeed() if any(_calls_of(joining, seeding, program)) else None
+        return RankSeed() if any(seeding.calls_of(joining)) else None
     told = [item.value for facts in seeding.visited for item in facts.subscript_sets.get("RANK", ())]
     if told and all(isinstance(value, ast.Constant) for value in told):
         return RankSeed()  # `os.environ["RANK"] = "0"`: no launcher has put it there
@@ -139,14 +138,6 @@ def _meets_elsewhere(given: ast.keyword, seeding: Seeding) -> bool:
     options = [declared_options(facts).get(last_name(given.value)) for facts in seeding.visited]
     values = [getattr(given.value, "value", None), *(option.value for option in options if option is not None)]
     return any(isinstance(value, str) and value.startswith(("tcp://", "file://")) for value in values)
-
-
-def _calls_of(names: Collection[str], seeding: Seeding, program: Program) -> Iterator[tuple[ast.Call, str]]:
-    """The calls of these external names that the program may come by."""
-    for call, scope in seeding.calls(*catalogue.last_parts(names)):
-        name = program.callee(call, scope)
-        if name in names:
-            yield call, str(name)
 
 
 def starts_processes(seeding: Seeding, program: Program) -> bool:
@@ -273,7 +264,7 @@ def _sampling() -> list[str]:
 
 def _drawn(sites: Iterable[CallSite], program: Program) -> Iterator[Draw]:
     for call, scope in sites:
-        draw = draw_of(program, program.callee(call, scope), call, scope)
+        draw = draw_at(call, scope, program)
         if draw is not None and draw.kind == "sample" and not is_besides(draw, program):
             yield draw
 

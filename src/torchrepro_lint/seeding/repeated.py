@@ -13,15 +13,13 @@ from collections.abc import Iterator
 from torchrepro_lint.dataflow import Program, remembered
 from torchrepro_lint.dataflow.binding import argument_for
 from torchrepro_lint.dataflow.conditions import conditions
-from torchrepro_lint.dataflow.enclosing import calls_in, loops_around
-from torchrepro_lint.index import Scope, last_name
-from torchrepro_lint.index.parents import walk
+from torchrepro_lint.dataflow.enclosing import loops_around
+from torchrepro_lint.index import LoopNode, Scope, calls_in, last_name, walk
 from torchrepro_lint.loading.samplers import is_evaluation
 from torchrepro_lint.project import roles
 from torchrepro_lint.rng.updates import is_of_optim
 
 MAX_CALLS = 3  # from what is repeated to the place
-Loop = ast.For | ast.AsyncFor | ast.While
 _ITEMS = {"__getitem__": "sample", "__getitems__": "batch"}
 _PASSES = ("torch.utils.data.IterableDataset", "torch.utils.data.Sampler", "torch.utils.data.BatchSampler",
            "torch.utils.data.DistributedSampler")  # fmt: skip
@@ -61,7 +59,7 @@ def _is_undone(function: Scope, further: int, program: Program) -> bool:
     calls = function.facts.calls
     if any(where.function is function for name in _RESTORES for _, where in calls.get(name, ())):
         return True
-    called = (program.resolve(call.func, where) for call, where in function.runs if isinstance(call, ast.Call))
+    called = (program.resolve(call.func, where) for call, where in function.calls)
     return further > 0 and any(
         isinstance(f, Scope) and f.kind == "function" and _is_undone(f, further - 1, program)
         for f in dict.fromkeys(called)
@@ -102,18 +100,18 @@ def _by_loop(node: ast.AST, scope: Scope, program: Program) -> str | None:
     return _unit(loop, scope) if loop is not None else None
 
 
-def _header(loop: Loop, scope: Scope) -> str:
+def _header(loop: LoopNode, scope: Scope) -> str:
     text = scope.facts.text
     return text(loop.test) if isinstance(loop, ast.While) else f"{text(loop.target)} {text(loop.iter)}"
 
 
-def _unit(loop: Loop, scope: Scope) -> str:
-    inner = (n for statement in loop.body for n in walk(statement) if isinstance(n, Loop))
+def _unit(loop: LoopNode, scope: Scope) -> str:
+    inner = (n for statement in loop.body for n in walk(statement) if isinstance(n, LoopNode))
     is_of_passes = any(last_name(call.func) == "backward" for n in inner for call in calls_in(*n.body))
     return "epoch" if is_of_passes or "epoch" in _header(loop, scope).lower() else "step"
 
 
-def _trains(loop: Loop, scope: Scope, program: Program) -> bool:
+def _trains(loop: LoopNode, scope: Scope, program: Program) -> bool:
     """Whether the loop goes on training one model: with an optimizer that is there before it. Where each round makes
     one, it starts another run; where none is seen, names say what the rounds are."""
     calls = list(calls_in(*loop.body))
@@ -136,7 +134,7 @@ def _stepped(calls: list[ast.Call], scope: Scope, program: Program) -> Iterator[
     for call in calls:
         callee = program.resolve(call.func, scope) if isinstance(call.func, ast.Name) else None
         if isinstance(callee, Scope) and isinstance(callee.node, ast.FunctionDef):
-            for name in _steps([node for node, _ in callee.runs if isinstance(node, ast.Call)]):
+            for name in _steps([node for node, _ in callee.calls]):
                 passed = argument_for(call, callee, name)
                 yield from (passed.id,) if isinstance(passed, ast.Name) else ()
 

@@ -166,7 +166,7 @@ def _of_value(met: SeedMet) -> Iterator[str]:
 
 def _of_tests(met: SeedMet, seeding: Seeding, truths: tuple[Truth, Truth]) -> Iterator[str]:
     """The tests on the way to the seed of which this is known; `truths` for its body, and for its `else`."""
-    for node, scope in (*((s.node, s.scope) for s in met.chain), (met.node, met.scope)):
+    for node, scope in met.way:
         branches = {c.owner: c.taken for c in reversed(conditions(node, scope)) if isinstance(c.owner, ast.If)}
         for branch, taken in branches.items():
             truth = seeding.tests.get(branch)

@@ -13,13 +13,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from torchrepro_lint import catalogue
-from torchrepro_lint.dataflow import CallSite, NodeSite, Program, calls_like, remembered
+from torchrepro_lint.dataflow import CallSite, NodeSite, Program, calls_like, remembered, remembered_in_file
 from torchrepro_lint.dataflow.abstract_values import Constant, Display, Origin, Result
 from torchrepro_lint.dataflow.binding import argument_for
 from torchrepro_lint.dataflow.enclosing import loops_around
 from torchrepro_lint.dataflow.references import relatives
-from torchrepro_lint.index import ITEM, ModuleFacts, Scope, last_name
-from torchrepro_lint.index.parents import descendants, walk
+from torchrepro_lint.index import ITEM, ModuleFacts, Scope, arguments_of, descendants, last_name, walk
 from torchrepro_lint.rng import FAMILIES
 from torchrepro_lint.rng.draws import PUT, TAKEN
 from torchrepro_lint.rng.updates import is_of_optim
@@ -158,7 +157,7 @@ def _saves(facts: ModuleFacts, program: Program) -> tuple[CallSite, ...]:
 
 def _saves_progress(call: ast.Call, scope: Scope, program: Program) -> bool:
     if last_name(call.func) != "save" or _writes_file(call, scope, program):
-        values = (*call.args, *(k.value for k in call.keywords))
+        values = arguments_of(call)
         if any(_has_progress(value, scope, program) for value in values):
             return True
     told = [k.arg for k in call.keywords if k.arg and re.search(_PROGRESS, k.arg)]
@@ -347,8 +346,8 @@ def _put_back(facts: ModuleFacts, program: Program) -> Iterator[NodeSite]:
             yield from _handed(call, scope, program) or ()
     for call, scope in (site for name in _LOADERS for site in facts.calls.get(name, ())):
         if reads_file(call, scope, program):
-            counted = {name.id for name in _counted(scope.function, program)}
-            gone_on_from = _become_attributes(scope.function, program) | counted
+            counted = {name.id for name in _counted(scope.function)}
+            gone_on_from = _become_attributes(scope.function) | counted
             targets = getattr(facts.statement(call), "targets", ())
             gone_on_from |= _handed_on(scope.function, program)
             if not gone_on_from.isdisjoint({call, *(t.id for t in targets if isinstance(t, ast.Name))}):
@@ -374,7 +373,7 @@ def _counts_read(facts: ModuleFacts, program: Program) -> Iterator[NodeSite]:
     }
     for call, scope in reads:
         targets = {t.id for t in getattr(facts.statement(call), "targets", ()) if isinstance(t, ast.Name)}
-        counted = [name for name in _counted(scope.function, program) if name.id in targets]
+        counted = [name for name in _counted(scope.function) if name.id in targets]
         if not kept.isdisjoint(_entry(name, facts) for name in counted):
             yield _file_read_before(call, scope, program) or call, scope
 
@@ -402,12 +401,8 @@ def _keys(expr: ast.expr, scope: Scope, program: Program) -> Iterator[str]:
 @remembered
 def _handed_on(function: Scope, program: Program) -> frozenset[str]:
     """The names of which a function gives an optimizer's state to one of the project: `put(agent, file["optims"])`."""
-    calls = [(node, scope) for node, scope in function.runs if isinstance(node, ast.Call)]
-    given = [(name, call, scope) for call, scope in calls for value in call.args if (name := _of_optimizer(value))]
-    own = (
-        name for name, call, scope in given if any(isinstance(c, Scope) for c in program.values.callees(call, scope))
-    )
-    return frozenset(own)
+    given = ((name, site) for site in function.calls for value in site[0].args if (name := _of_optimizer(value)))
+    return frozenset(name for name, at in given if any(isinstance(c, Scope) for c in program.values.callees(*at)))
 
 
 def _of_optimizer(value: ast.expr) -> str:
@@ -420,14 +415,14 @@ def _of_optimizer(value: ast.expr) -> str:
 
 def _read_by_another(function: Scope, program: Program) -> Iterator[NodeSite]:
     """The file that another function reads, and that this one goes on from: `model, state = create_model()`."""
-    for name in _counted(function, program):
+    for name in _counted(function):
         for read in program.results(name, function):
             if read.scope.function is not function and program.qualified(read.node.func, read.scope) == "torch.load":
                 yield read.node, read.scope
 
 
-@remembered
-def _counted(function: Scope, program: Program) -> tuple[ast.Name, ...]:  # noqa: ARG001
+@remembered_in_file
+def _counted(function: Scope) -> tuple[ast.Name, ...]:
     """What training goes on from: `checkpoint` of `start_epoch = checkpoint["epoch"]`, or where a loop begins there:
     `range(start, epochs)`."""
     begun: set[str] = set()
@@ -442,8 +437,8 @@ def _counted(function: Scope, program: Program) -> tuple[ast.Name, ...]:  # noqa
     return tuple(name for value in counted for name in _counting(value))
 
 
-@remembered
-def _become_attributes(function: Scope, program: Program) -> frozenset[object]:  # noqa: ARG001
+@remembered_in_file
+def _become_attributes(function: Scope) -> frozenset[object]:
     """The calls, and the names, of what becomes attributes: `for name, value in torch.load(path).items():
     self.__dict__[name] = value`."""
     loops = (n for n in descendants(function.node) if isinstance(n, ast.For) and _sets_attributes(n))

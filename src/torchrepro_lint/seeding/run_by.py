@@ -9,11 +9,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TypeAlias
 
 from torchrepro_lint import catalogue
-from torchrepro_lint.dataflow import Program, remembered
+from torchrepro_lint.dataflow import Program, remembered, remembered_in_file
 from torchrepro_lint.dataflow.abstract_values import Display, Reference, Result
 from torchrepro_lint.dataflow.instantiated import interfaces
-from torchrepro_lint.index import FunctionNode, ModuleFacts, Scope, last_name
-from torchrepro_lint.index.facts import dotted
+from torchrepro_lint.index import ModuleFacts, Scope, arguments_of, dotted, last_name
 from torchrepro_lint.project.names import Variable
 from torchrepro_lint.rng.draws import is_made_by, seeder_methods
 
@@ -51,7 +50,7 @@ def commands(call: ast.Call, scope: Scope, program: Program) -> list[Run]:
             pass
         case _:
             return []
-    return [(function, None) for function in _commands_in(facts, program).get(name, ())]
+    return [(function, None) for function in _commands_in(facts).get(name, ())]
 
 
 def chosen(function: ast.expr, scope: Scope, program: Program) -> tuple[Scope, ...]:
@@ -81,17 +80,12 @@ def _chosen(attribute: str, facts: ModuleFacts, program: Program) -> tuple[Scope
 
 def decorated_in(facts: ModuleFacts) -> list[Decorated]:
     """The functions at the top of a file that are decorated, and with what."""
-    found: list[Decorated] = []
-    for function in facts.scope.children.values():
-        node = function.node
-        if isinstance(node, FunctionNode) and node.decorator_list:
-            by = [dotted(d.func if isinstance(d, ast.Call) else d) or "" for d in node.decorator_list]
-            found.append((function, by))
-    return found
+    functions = [scope for scope in facts.scope.children.values() if scope.kind == "function"]
+    return [(f, [dotted(decorator) or "" for decorator in f.decorators]) for f in functions if f.decorators]
 
 
-@remembered
-def _commands_in(facts: ModuleFacts, program: Program) -> dict[str, list[Scope]]:  # noqa: ARG001
+@remembered_in_file
+def _commands_in(facts: ModuleFacts) -> dict[str, list[Scope]]:
     """The first functions at the top of a file by the names of the objects that their decorators are of: those of `app`
     are decorated with `@app.command()`."""
     found: dict[str, list[Scope]] = {}
@@ -165,7 +159,7 @@ def _run_by(name: str | None, call: ast.Call, scope: Scope, program: Program) ->
         yield from _experiments(call, scope, program)
     elif last in _TRAINED_BY:
         hooks = ("__init__", *_HOOKS) if name in interfaces() else _HOOKS
-        for owner in (o for v in (*call.args, *(k.value for k in call.keywords)) for o in _classes(v, scope, program)):
+        for owner in (o for v in arguments_of(call) for o in _classes(v, scope, program)):
             if any(base.rpartition(".")[2] in _LIGHTNING for base in program.external_bases(owner)):
                 yield from _methods(owner, hooks, program)
     elif name in catalogue.names("frameworks", "hf_trainers"):
@@ -192,11 +186,11 @@ def _experiments(call: ast.Call, scope: Scope, program: Program) -> Iterator[Run
         return
     if is_made_by(row, call.func.value, scope, program):
         for made in program.results(call.func.value, scope):
-            yield from _decorated_by(tuple(row["runs"]), made.scope.facts, program)
+            yield from _decorated_by(tuple(row["runs"]), made.scope.facts)
 
 
-@remembered
-def _decorated_by(decorators: tuple[str, ...], facts: ModuleFacts, program: Program) -> Sequence[Run]:  # noqa: ARG001
+@remembered_in_file
+def _decorated_by(decorators: tuple[str, ...], facts: ModuleFacts) -> Sequence[Run]:
     """The functions of a file with one of these decorators, whatever they are methods of: the first of them."""
     last = [(function, [written.rpartition(".")[2] for written in by]) for function, by in decorated_in(facts)]
     return [(function, None) for function, by in last if not set(by).isdisjoint(decorators)][:MAX_COMMANDS]

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import NamedTuple
 
 from torchrepro_lint import catalogue
 from torchrepro_lint.dataflow import CallSite, Program
+from torchrepro_lint.dataflow.conditions import PathCondition, conditions
+from torchrepro_lint.dataflow.enclosing import DEFINITIONS
 from torchrepro_lint.dataflow.outcomes import Truth
 from torchrepro_lint.dataflow.reached import reached
-from torchrepro_lint.index import ModuleFacts, Scope
-from torchrepro_lint.index.parents import walk
+from torchrepro_lint.index import LoopNode, ModuleFacts, Scope, walk
 from torchrepro_lint.project.entries import Entry
 from torchrepro_lint.rng.draws import Draw, Seeder
 from torchrepro_lint.rng.environments import learns
@@ -117,6 +118,16 @@ class SeedMet(NamedTuple):
     number: int = 0
     process: Scope | None = None
     rare: bool = False
+
+    @property
+    def way(self) -> tuple[Link, ...]:
+        """The calls that lead to it, outermost first, and the seed call itself."""
+        return (*self.chain, Link(self.node, self.scope))
+
+    @property
+    def conditions(self) -> Iterator[PathCondition]:
+        """The tests on the way that decide whether the program comes by."""
+        return (condition for step in self.way for condition in conditions(*step))
 
 
 @dataclass(eq=False)
@@ -263,6 +274,13 @@ class Seeding:
         """The calls of these names that may run, name by name."""
         sites = (site for name in names for facts in self.visited for site in facts.calls.get(name, ()))
         return (site for site in sites if self.runs(*site))
+
+    def calls_of(self, names: Collection[str]) -> Iterator[tuple[ast.Call, str]]:
+        """The calls of these external names that may run, each with its name."""
+        for call, scope in self.calls(*catalogue.last_parts(names)):
+            name = self.program.callee(call, scope)
+            if name is not None and name in names:
+                yield call, name
 
     @cached_property
     def is_launcher(self) -> bool:
@@ -436,10 +454,10 @@ def _called_as(function: Scope) -> str:
 def is_in_loop(node: ast.AST, facts: ModuleFacts) -> bool:
     """Whether a loop of the same function runs `node` more than a few times."""
     for parent in facts.ancestors(node):
-        is_loop = isinstance(parent, ast.For | ast.AsyncFor | ast.While)
+        is_loop = isinstance(parent, LoopNode)
         if is_loop and not (isinstance(parent, ast.For) and _is_short(parent.iter)):
             return True
-        if isinstance(parent, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda | ast.ClassDef):
+        if isinstance(parent, DEFINITIONS):
             return False
     return False
 

@@ -14,10 +14,9 @@ from torchrepro_lint import catalogue
 from torchrepro_lint.dataflow import Program, remembered
 from torchrepro_lint.dataflow.abstract_values import Constant, Display, Origin, Result
 from torchrepro_lint.dataflow.enclosing import ONLY_BINDS, run_with
-from torchrepro_lint.index import FunctionNode, Scope
-from torchrepro_lint.index.parents import walk
+from torchrepro_lint.index import FunctionNode, Scope, walk
 from torchrepro_lint.project.names import Variable
-from torchrepro_lint.rng.draws import draw_of
+from torchrepro_lint.rng.draws import draw_at, draw_of
 from torchrepro_lint.seeding.discarded import is_besides
 from torchrepro_lint.seeding.run_by import commands
 
@@ -158,7 +157,7 @@ def _calls(node: ast.AST) -> Iterator[ast.Call]:
 
 def _only_sets_up(call: ast.Call, scope: Scope, program: Program, depth: int) -> bool:
     """Whether a call can neither draw nor seed, whatever it is given."""
-    draw = draw_of(program, program.callee(call, scope), call, scope)
+    draw = draw_at(call, scope, program)
     if draw is not None:
         return is_besides(draw, program)
     found = program.runs(call, scope)

@@ -20,7 +20,7 @@ from torchrepro_lint.dataflow.abstract_values import Origin, Result, Unknown
 from torchrepro_lint.dataflow.conditions import conditions, contradict, known
 from torchrepro_lint.dataflow.edges import Edges
 from torchrepro_lint.dataflow.follow import Follow, Policy
-from torchrepro_lint.dataflow.frames import Frame
+from torchrepro_lint.dataflow.frames import Frame, outwards
 from torchrepro_lint.dataflow.options import Options
 from torchrepro_lint.dataflow.use import ESCAPED, STOP, Sink, Step, Steps, Use
 from torchrepro_lint.index import Scope, last_name
@@ -99,7 +99,7 @@ class _Uses:
     def __init__(self, draw: Draw, frame: Frame | None, options: Options) -> None:
         self.draw = draw
         self.options = options
-        self.frames = {f.function: f for f in _outward(frame)}
+        self.frames = {f.function: f for f in outwards(frame)}
         self.are_for_training = False
 
     def judge_container(self, use: Use[None], edges: Edges) -> Steps | None:
@@ -156,12 +156,6 @@ class _Uses:
         ):
             return True
         return contradict((self.draw.node, self.draw.scope), (use.node, use.scope))
-
-
-def _outward(frame: Frame | None) -> Iterator[Frame]:
-    while frame is not None:
-        yield frame
-        frame = frame.caller
 
 
 def _attribute(use: Use[None], parent: ast.Attribute) -> Steps:

@@ -12,8 +12,7 @@ from collections.abc import Callable, Iterable, Sequence
 from enum import Enum
 from typing import NamedTuple, TypeAlias
 
-from torchrepro_lint.index import FunctionNode, Scope, chooses_item
-from torchrepro_lint.index.parents import children
+from torchrepro_lint.index import FunctionNode, LoopNode, Scope, children, chooses_item
 from torchrepro_lint.seeding.run_by import Run
 
 
@@ -167,9 +166,7 @@ class TermBuilder:
         orelse = self._block(node.orelse, scope)
         return [*self._expression(node.test, scope), *([Branch(node, scope, body, orelse)] if body or orelse else ())]
 
-    def _loop(
-        self, head: ast.expr, node: ast.For | ast.AsyncFor | ast.While, scope: Scope, taken: Sequence[Item]
-    ) -> Sequence[Item]:
+    def _loop(self, head: ast.expr, node: LoopNode, scope: Scope, taken: Sequence[Item]) -> Sequence[Item]:
         body, orelse = self._block(node.body, scope), self._block(node.orelse, scope)
         before = [*self._expression(head, scope), *taken]
         return [*before, Loop(body, orelse, _count(head), scope)] if body or orelse else before

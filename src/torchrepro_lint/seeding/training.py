@@ -40,7 +40,7 @@ def is_for_training(seeding: Seeding, program: Program) -> bool:
         return False
     if not may_use_tensors(seeding, program) and _fits_its_own(seeding, program):
         return False
-    return uses_tensors(seeding) or names_code(seeding, program)
+    return uses_tensors(seeding) or names_code(seeding)
 
 
 def _fits_its_own(seeding: Seeding, program: Program) -> bool:

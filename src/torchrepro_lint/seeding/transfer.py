@@ -5,8 +5,9 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from functools import cache
+from typing import NamedTuple
 
 from torchrepro_lint import catalogue
 from torchrepro_lint.dataflow import Program
@@ -41,41 +42,53 @@ _STEPPED = ("reset", "step")  # methods of an environment
 _KNOWN = ("torch", "numpy", "random", "builtins", "imgaug")  # packages of which the catalogue has every seeder
 
 
+class Around(NamedTuple):
+    """What holds for all that the walk runs from a place on, until it comes back there."""
+
+    process: Scope | None = None  # the function of the fresh process that it is in
+    child: Scope | None = None  # the function of the forked process that it is in
+    in_workers: bool | None = False  # in those of a loader; None where it may be
+    in_use: bool = False  # inside code that runs when an object is used, which is only made here
+    paused: bool = False  # inside a generator, whose last part runs after the code that it is made for
+    doubts: int = 0  # how many tests that are not worked out lie between the entry and here
+    cases: int = 0  # how many of them choose by a setting's value
+    rare: int = 0  # how many of them are not passed by default
+    unset: int = 0  # how many of them have no default
+    arm: int = 0  # how many draws were deferred when the innermost branch began
+
+
 class Effects:
-    """Notes in `found` what the calls of one walk do. `chain` has the calls that lead to the place the walk is at,
-    `process` the function of the fresh process that it is in."""
+    """Notes in `found` what the calls of one walk do. `chain` has the calls that lead to the place that the walk is at,
+    `around` what holds there."""
 
     def __init__(self, program: Program, found: Seeding, options: Options) -> None:
         self.program = program
         self.found = found
         self.options = options
-        self.chain: list[Link] = []
-        self.process: Scope | None = None
-        self.child: Scope | None = None  # the function of the forked process that the walk is in
-        self.in_workers: bool | None = False  # None where it may be
-        self.doubts = 0  # how many tests that are not worked out lie between the entry and here
-        self.cases = 0  # how many of them choose by a setting's value
-        self.rare = 0  # how many of them are not passed by default
-        self.unset = 0  # how many of them have no default
-        self.draws = 0  # so far
-        self.seeded_at_import: set[str] = set()  # the families that a process seeds which imports the same modules
-        self.drawn_in_workers = 0  # by other generators than torch's
-        self.in_use = False  # inside code that runs when an object is used, which is only made here
-        self.deferred: tuple[Witness, ...] = ()  # draws of objects that were made, with the seeds set since
-        self.arm = 0  # how many of them were there when the innermost branch began
-        self.paused = False  # inside a generator, whose last part runs after the code that it is made for
         self.reach = options.reach
+        self.chain: list[Link] = []
+        self.around = Around()
+        self.draws = 0  # so far
+        self.drawn_in_workers = 0  # by other generators than torch's
+        self.deferred: tuple[Witness, ...] = ()  # draws of objects that were made, with the seeds set since
+        self.seeded_at_import: set[str] = set()  # the families that a process seeds which imports the same modules
+
+    @contextmanager
+    def within(self, around: Around) -> Iterator[None]:
+        """What is run where this holds."""
+        outer, self.around = self.around, around
+        yield
+        self.around = outer
 
     @contextmanager
     def process_of(self, function: Scope) -> Iterator[State]:
         """A spawned process starts afresh and runs the top level of modules only: seeds there do reach it."""
         levels = [SEEDED if family in self.seeded_at_import else UNSEEDED for family in FAMILIES]
-        outer, self.process = self.process, function
         made, self.deferred = self.deferred, ()
-        arm, self.arm = self.arm, 0
-        yield tuple(map(Family, levels))
-        self.finish()
-        self.process, self.deferred, self.arm = outer, made, arm
+        with self.within(self.around._replace(process=function, arm=0)):
+            yield tuple(map(Family, levels))
+            self.finish()
+        self.deferred = made
 
     @contextmanager
     def at(self, node: ast.AST, scope: Scope) -> Iterator[None]:
@@ -84,40 +97,34 @@ class Effects:
         yield
         self.chain.pop()
 
-    @contextmanager
-    def in_worker(self, workers: bool | None) -> Iterator[None]:
-        """What runs in the workers of a loader, if that has `workers`; None where it may have."""
-        outer, self.in_workers = self.in_workers, workers
-        yield
-        self.in_workers = outer
+    def in_use(self, workers: bool | None) -> AbstractContextManager[None]:
+        """What runs when an object is used, which is only made here: in the workers of a loader, if that has `workers`;
+        None where it may have."""
+        return self.within(self.around._replace(in_use=True, in_workers=workers))
 
-    @contextmanager
-    def running(self, function: Scope) -> Iterator[None]:
+    def running(self, function: Scope) -> AbstractContextManager[None]:
         """The body of a function, with what it calls."""
-        outer, self.paused = self.paused, self.paused or function.yields
-        yield
-        self.paused = outer
+        return self.within(self.around._replace(paused=self.around.paused or function.yields))
 
-    @contextmanager
-    def forked(self, function: Scope) -> Iterator[None]:
+    def forked(self, function: Scope) -> AbstractContextManager[None]:
         """A process that begins with the state of this one, and whose seeds and draws change nothing here."""
-        outer, self.child = self.child, function
-        yield
-        self.child = outer
+        return self.within(self.around._replace(child=function))
 
-    @contextmanager
-    def in_doubt(self, *, is_case: bool = False, is_rare: bool = False, is_unset: bool = True) -> Iterator[None]:
+    def in_arm(self) -> AbstractContextManager[None]:
+        """The arms of a branch, each of which begins with the draws that are deferred now."""
+        return self.within(self.around._replace(arm=len(self.deferred)))
+
+    def in_doubt(
+        self, *, is_case: bool = False, is_rare: bool = False, is_unset: bool = True
+    ) -> AbstractContextManager[None]:
         """While it is not known whether the program comes by; `is_case` where that hangs on a setting's value,
         `is_rare` where by default it does not, `is_unset` where nothing is known of a default."""
-        self.doubts += 1
-        self.cases += is_case
-        self.rare += is_rare
-        self.unset += is_unset
-        yield
-        self.doubts -= 1
-        self.cases -= is_case
-        self.rare -= is_rare
-        self.unset -= is_unset
+        now = self.around
+        return self.within(
+            now._replace(
+                doubts=now.doubts + 1, cases=now.cases + is_case, rare=now.rare + is_rare, unset=now.unset + is_unset
+            )
+        )
 
     def apply(self, name: str | None, call: ast.Call, state: State, scope: Scope, frame: Frame) -> State:
         """After a call of the external `name`, or of an unknown object."""
@@ -126,11 +133,11 @@ class Effects:
         if name in self.program.project.seed_functions:
             return self.seed(Seeder(FAMILIES, call, scope, None, "constant"), state, frame)
         if name in TAKEN:
-            return state if self.paused else taken(state, TAKEN[name])
+            return state if self.around.paused else taken(state, TAKEN[name])
         seeder = seeder_of(self.program, name, call, scope)
         if seeder is not None:
             if name in PUT and seeder.seed is not None and is_taken(seeder.seed, scope, self.program):
-                return state if self.paused else put_back(state, PUT[name])
+                return state if self.around.paused else put_back(state, PUT[name])
             seeded_there = self.seed(seeder, state, frame)
             weights = draw_of(self.program, name, call, scope)  # of what learns, which are drawn then
             return self._draw(weights, seeded_there, frame) if weights and seeded_there else seeded_there
@@ -148,7 +155,7 @@ class Effects:
             return None
         level = self._seed_level(seeder, frame)
         self._meet(seeder.node, seeder.scope, seeder, level)
-        if level > UNSEEDED and self.child is None:
+        if level > UNSEEDED and self.around.child is None:
             self.found.seeders.append(seeder)
             if seeder.scope.kind == "module" and not seeder.scope.facts.in_guard(seeder.node):
                 self.seeded_at_import.update(seeder.families)
@@ -156,7 +163,7 @@ class Effects:
         for name in seeder.families:
             i = FAMILIES.index(name)
             old = families[i]
-            is_here = self.process is None and self.child is None and not self.in_workers
+            is_here = self.around.process is None and self.around.child is None and not self.around.in_workers
             if level == SEEDED and old.early is not None and name not in self.found.late and is_here:
                 self.found.late[name] = Late(old.early, seeder, (*self.chain, Link(seeder.node, seeder.scope)))
             if level == MAYBE:
@@ -168,8 +175,9 @@ class Effects:
         return tuple(families)
 
     def _meet(self, call: ast.Call, scope: Scope, seeder: Seeder | None, level: int) -> None:
-        process, way = self.process or self.child, tuple(self.chain)
-        met = SeedMet(call, scope, seeder, level, way, self.doubts == 0, self.draws, process, self.rare > 0)
+        now, way = self.around, tuple(self.chain)
+        process = now.process or now.child
+        met = SeedMet(call, scope, seeder, level, way, now.doubts == 0, self.draws, process, now.rare > 0)
         self.found.met.append(met)
 
     def finish(self) -> None:
@@ -202,7 +210,7 @@ class Effects:
     def _draw(self, draw: Draw, state: tuple[Family, ...], frame: Frame | None = None) -> State:
         i = FAMILIES.index(draw.family)
         old = state[i]
-        may_be_in_workers = self.in_workers is not False and draw.family != "torch"
+        may_be_in_workers = self.around.in_workers is not False and draw.family != "torch"
         if may_be_in_workers:  # which seed their own generators from torch's
             old = old._replace(level=max(old.level, state[FAMILIES.index("torch")].level))
             self.drawn_in_workers += 1
@@ -229,8 +237,8 @@ class Effects:
         self.found.drawn.setdefault(draw.family, witness)
         if is_seeded or (draw.family != "torch" and self._is_seeded_by_workers()):
             return state
-        if draw.deferred or self.in_use:
-            self.deferred = telling((*self.deferred, witness), self.arm)
+        if draw.deferred or self.around.in_use:
+            self.deferred = telling((*self.deferred, witness), self.around.arm)
             return state
         self._record(witness)
         is_early = old.level == UNSEEDED and kind != "stand-in"  # which changes nothing once the seed is set
@@ -239,18 +247,19 @@ class Effects:
         return state
 
     def _witness(self, draw: Draw, chain: tuple[Link, ...], level: int) -> Witness:
+        now = self.around
         return Witness(
-            draw, chain, level, self.process,
-            self.doubts == 0, self.cases > 0, self.rare > 0, self.draws, self.rare + self.unset == 0,
+            draw, chain, level, now.process,
+            draw.sure and now.doubts == 0, now.cases > 0, now.rare > 0, self.draws, now.rare + now.unset == 0,
         )  # fmt: skip
 
     def _is_expected(self, draw: Draw, kind: str, level: int) -> bool:
         """Whether an equal draw is still to come, so that nothing would be noted of this one, whatever becomes of it.
         What kind of draw a sample is would have to be found out."""
-        if kind == "sample" or not self.deferred or not (draw.deferred or self.in_use):
+        if kind == "sample" or not self.deferred or not (draw.deferred or self.around.in_use):
             return False
         witness = self._witness(draw._replace(kind=kind), (), level)
-        return len(telling((*self.deferred, witness), self.arm)) == len(self.deferred)
+        return len(telling((*self.deferred, witness), self.around.arm)) == len(self.deferred)
 
     def _is_multiplied_away(self, draw: Draw, frame: Frame) -> bool:
         """Whether what is drawn is multiplied with 0 in the call in progress: `render(rays, noise=0)`."""
@@ -266,7 +275,7 @@ class Effects:
 
     def _is_seeded_by_workers(self) -> bool:
         """Whether the processes that draw surely seed their generators from torch's: since 1.9 they all do."""
-        return self.in_workers is True and not may_be(self.program.project.torch_version, "<1.9")
+        return self.around.in_workers is True and not may_be(self.program.project.torch_version, "<1.9")
 
     def _record(self, witness: Witness) -> None:
         """Note a draw that no seed dominates."""
@@ -283,7 +292,8 @@ class Effects:
 
     def adds_nothing(self, draws: Iterable[tuple[str, str]], state: State) -> bool:
         """Whether draws of these families and kinds would change neither the state nor what was found."""
-        if state is None or self.in_workers is not False or self.process is not None or self.child is not None:
+        now = self.around
+        if state is None or now.in_workers is not False or now.process is not None or now.child is not None:
             return False
         return all(self._is_known(family, kind, state[FAMILIES.index(family)]) for family, kind in draws)
 
@@ -296,14 +306,14 @@ class Effects:
         if now.level == UNSEEDED:
             is_sample = kind in ("sample", "order")
             tables = [self.found.unseeded, self.found.sampled] if is_sample else [self.found.unseeded]
-            if now.early is None or not (now.early.sure or self.doubts):
+            if now.early is None or not (now.early.sure or self.around.doubts):
                 return False
         named = [table[family] for table in tables if family in table]
         return len(named) == len(tables) and all(w.sure or self._adds_no_doubtful(w) for w in named)
 
     def _adds_no_doubtful(self, named: Witness) -> bool:
         """Whether no draw could be named here in place of this one, since it is in doubt that the program comes by."""
-        return self.doubts > 0 and (named.is_telling or self.rare > 0)
+        return self.around.doubts > 0 and (named.is_telling or self.around.rare > 0)
 
 
 def seeds(program: Program, name: str | None, call: ast.Call, scope: Scope) -> bool:

@@ -117,9 +117,10 @@ def _is_of_library(step: Link, program: Program) -> bool:
 
 def _is_inherited(name: str, owner: Scope, program: Program) -> bool:
     """Whether a class of the project has a method from a library's class only."""
-    bases = program.names.bases(owner)
-    own = [b for b in bases if isinstance(b, Scope)]
-    return len(own) < len(bases) and not any(name in b.bindings or name in b.attributes for b in own)
+    own = program.names.classes(owner)
+    return len(own) < len(program.names.bases(owner)) and not any(
+        name in b.bindings or name in b.attributes for b in own
+    )
 
 
 # -- training -------------------------------------------------------------------------------------------------------
@@ -131,7 +132,7 @@ def may_train(seeding: Seeding, program: Program) -> bool:
         return True
     if _resumes_an_optimizer(seeding, program):
         return True
-    return _chooses(seeding, program) and _trains_by_name({_last(s) for s in unfollowed(seeding, program)}, program)
+    return _chooses(seeding) and _trains_by_name({_last(s) for s in unfollowed(seeding, program)}, program)
 
 
 def uses_tensors(seeding: Seeding) -> bool:
@@ -144,7 +145,7 @@ def may_use_tensors(seeding: Seeding, program: Program) -> bool:
     if uses_tensors(seeding):
         return True
     files = program.project.text.mentioning("torch")
-    if not files or _chooses(seeding, program):
+    if not files or _chooses(seeding):
         return bool(files)
     return not program.project.reachable(seeding.entry.facts.source.path).isdisjoint(files)
 
@@ -179,21 +180,21 @@ def _fits(call: ast.Call, scope: Scope, program: Program) -> bool:
     )
 
 
-def _chooses(seeding: Seeding, program: Program) -> bool:
+def _chooses(seeding: Seeding) -> bool:
     """Whether a program runs what is only named at run time, or is an item of something."""
-    return any(map(_is_looked_up, seeding.unfollowed)) or names_code(seeding, program)
+    return any(map(_is_looked_up, seeding.unfollowed)) or names_code(seeding)
 
 
-def names_code(seeding: Seeding, program: Program) -> bool:
+def names_code(seeding: Seeding) -> bool:
     """Whether a program imports or makes what is only named at run time."""
-    return any(_naming(seeding, program))
+    return any(_naming(seeding))
 
 
 def named_code(seeding: Seeding, program: Program) -> list[ModuleFacts] | None:
     """The files of the project that a program may import by such names, where each begins with a package of the
     project: `import_module(f"models.{name}")`; of what gin makes, those that mark something for it. None where it may
     be anything."""
-    text, names = program.project.text, list(_naming(seeding, program))
+    text, names = program.project.text, list(_naming(seeding))
     if not names:
         return []
     marked = sorted(text.mentioning("gin") or ()) if any(name.startswith("gin.") for _, name in names) else []
@@ -203,12 +204,9 @@ def named_code(seeding: Seeding, program: Program) -> list[ModuleFacts] | None:
     return list(program.loaded((*marked, *(path for paths in found for path in paths)))) if all(found) else None
 
 
-def _naming(seeding: Seeding, program: Program) -> Iterator[tuple[ast.Call, str]]:
-    chosen = catalogue.names("callables", "chosen")
-    for call, scope in seeding.calls(*catalogue.last_parts(chosen)):
-        name = program.callee(call, scope)
-        if name in chosen and not _is_written_out(call):
-            yield call, str(name)
+def _naming(seeding: Seeding) -> Iterator[tuple[ast.Call, str]]:
+    found = seeding.calls_of(catalogue.names("callables", "chosen"))
+    return ((call, name) for call, name in found if not _is_written_out(call))
 
 
 def _package_of(call: ast.Call) -> str:

@@ -8,10 +8,9 @@ from typing import NamedTuple
 
 from torchrepro_lint import catalogue
 from torchrepro_lint.dataflow import Program, Site
-from torchrepro_lint.index import Scope
-from torchrepro_lint.index.parents import walk
+from torchrepro_lint.index import Scope, walk
 from torchrepro_lint.rng import FAMILIES
-from torchrepro_lint.rng.draws import draw_of
+from torchrepro_lint.rng.draws import draw_at
 from torchrepro_lint.rng.entropy import Entropy
 from torchrepro_lint.seeding.seeding import MAYBE, SEEDED, UNSEEDED, Link, Seeding, Witness
 from torchrepro_lint.seeding.stand_ins import DESCRIBES
@@ -131,7 +130,7 @@ def _is_drawn(value: ast.expr, scope: Scope, program: Program) -> bool:
     if any(isinstance(n, ast.Attribute) and n.attr in DESCRIBES for n in walk(value)):
         return False
     sources = Entropy(program).sources(value, scope)
-    return any(draw_of(program, program.callee(s.node, s.scope), s.node, s.scope) is not None for s in sources)
+    return any(draw_at(s.node, s.scope, program) is not None for s in sources)
 
 
 def _cut_short(seeding: Seeding, program: Program) -> Unseeded | None:

@@ -9,9 +9,7 @@ import re
 import warnings
 from collections.abc import Sequence
 
-from torchrepro_lint.dataflow.enclosing import calls_in, names_in
-from torchrepro_lint.index import ModuleFacts, last_name
-from torchrepro_lint.index.parents import walk
+from torchrepro_lint.index import ModuleFacts, calls_in, last_name, names_in, walk
 from torchrepro_lint.syntax.statements import begins_cell, is_docstring, top_line
 
 _SETTINGS = re.compile(r"pars|opt(?:ion)?s?$|arg(?:ument)?s?$|param(?:eter)?s?$|conf|setting|flags", re.IGNORECASE)

@@ -7,7 +7,7 @@ import re
 from collections import Counter
 
 from torchrepro_lint.formatter import Style
-from torchrepro_lint.index import ModuleFacts
+from torchrepro_lint.index import FunctionNode, ModuleFacts
 from torchrepro_lint.model import Edit, Position, Range
 
 _IMPORTS = ast.Import | ast.ImportFrom
@@ -98,7 +98,7 @@ def _commented_out(facts: ModuleFacts, statement: ast.stmt, line: str) -> int | 
 def insert_first(facts: ModuleFacts, owner: ast.stmt, *lines: str) -> Edit:
     """Put statements at the top of the body of a function, loop or `if`, below a docstring and imports."""
     body: list[ast.stmt] = owner.body  # type: ignore[attr-defined]
-    has_docstring = isinstance(owner, ast.FunctionDef | ast.AsyncFunctionDef) and is_docstring(body[0])
+    has_docstring = isinstance(owner, FunctionNode) and is_docstring(body[0])
     heads = [n for i, n in enumerate(body) if (i == 0 and has_docstring) or _leads(body, i)]
     if len(heads) == len(body):
         return insert_after(facts, heads[-1], *lines)
