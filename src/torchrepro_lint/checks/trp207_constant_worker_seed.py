@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 from torchrepro_lint.checks.draft import Draft, Place
 from torchrepro_lint.dataflow import UNKNOWN, Call, Module, Program, Site, remembered
 from torchrepro_lint.dataflow.abstract_values import Reference, Result
+from torchrepro_lint.dataflow.domain import Of
+from torchrepro_lint.dataflow.exits import breaks
 from torchrepro_lint.dataflow.run_constant import RunConstant
 from torchrepro_lint.index import FunctionNode, ModuleFacts, Scope, arguments_of, walk
 from torchrepro_lint.loading.samplers import evaluates
@@ -61,8 +64,24 @@ def _repeats(seeding: SeedCall, function: Scope, program: Program) -> bool:
 
 def _lasts(node: ast.expr, scope: Scope, function: Scope, program: Program) -> bool:
     """Whether a value in a function that starts workers is the same in every epoch."""
-    lasting = RunConstant(program, function, tuple(_parameters(function)))  # a worker's number, and what `partial` adds
+    lasting = _InWorker(program, function, tuple(_parameters(function)))  # a worker's number, and what `partial` adds
     return lasting.keeps(node, scope)
+
+
+@dataclass(frozen=True)
+class _InWorker(RunConstant):
+    """What keeps its value from epoch to epoch where a worker starts.
+
+    PyTorch has seeded numpy there with several numbers, and then the first word of numpy's state is always 2**31;
+    before 1.9 it is the parent's, which seldom changes.
+    """
+
+    def item(self, container: ast.expr, key: ast.expr | None, scope: Scope, of: Of[bool]) -> bool:
+        match container, key:
+            case ast.Subscript(value=state, slice=ast.Constant(value=1)), ast.Constant(value=0):
+                if set(self.program.makers(state, scope)) == {"numpy.random.get_state"}:
+                    return True
+        return super().item(container, key, scope, of)
 
 
 # -- which loader runs it --------------------------------------------------------------------
@@ -76,7 +95,7 @@ def _loaders(function: Scope, program: Program) -> Iterator[Call]:
         files += program.loaded(others)
     for facts in files:
         for call in _starting(facts, program).get(function, ()):
-            if _starts_anew(call) and not evaluates(call):
+            if _starts_anew(call) and not evaluates(call) and not _is_endless(call):
                 yield call
 
 
@@ -126,6 +145,21 @@ def _starts_anew(call: Call) -> bool:
     """Whether each epoch starts workers: there are some, and they are not persistent."""
     lasting = call.literal("persistent_workers", default=False)
     return lasting is not UNKNOWN and not lasting and call.literal("num_workers", 5, default=0) != 0
+
+
+def _is_endless(call: Call) -> bool:
+    """Whether the data set goes on for ever: there is one epoch."""
+    passed = call.argument("dataset", 0)
+    made = call.program.results(*passed) if isinstance(passed, Site) else ()
+    methods = (call.program.names.method(m.callee, "__iter__") for m in made if isinstance(m.callee, Scope))
+    return any(_never_ends(method.node) for method in methods if method is not None)
+
+
+def _never_ends(function: ast.AST) -> bool:
+    if not isinstance(function, FunctionNode) or any(isinstance(n, ast.Return) for n in walk(function)):
+        return False
+    loops = (n for n in function.body if isinstance(n, ast.While))
+    return any(isinstance(n.test, ast.Constant) and bool(n.test.value) and not breaks(n.body) for n in loops)
 
 
 # -- what is reported ------------------------------------------------------------------------

@@ -24,20 +24,19 @@ def check(module: Module, program: Program) -> Iterator[Draft]:
             continue
         makers = catalogue.names("frameworks", "accelerators")
         made = _made(Site(node.func.value, scope), makers, program)
-        if len(made) != 1 or not _leaves_order(made[0]):
+        if not made or not all(map(_leaves_order, made)):
             continue
         passed = [Site(a, scope) for a in node.args if not isinstance(a, ast.Starred)]
         loader = next((c for p in passed for c in _made(p, loaders(), program) if _shuffles(c)), None)
         if loader is not None and loader.node not in told:
             told.add(loader.node)
-            accelerator = made[0]
             values = {"prepare": module.facts.text(node.func), "loader": loader.written}
             related = (
                 Place(loader.facts, loader.node, "shuffled without a generator of its own"),
-                Place(accelerator.facts, accelerator.node, "made without `use_seedable_sampler`"),
+                *(Place(a.facts, a.node, "made without `use_seedable_sampler`") for a in made),
             )
-            edits = _edits(accelerator) if accelerator.facts is module.facts else ()
-            yield Draft(node, values, related=related, edits=edits)
+            edits = (e for a in made for e in _edits(a)) if all(a.facts is module.facts for a in made) else ()
+            yield Draft(node, values, related=related, edits=tuple(dict.fromkeys(edits)))
 
 
 def _made(value: Site, names: Collection[str], program: Program) -> list[Call]:

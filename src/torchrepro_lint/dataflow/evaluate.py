@@ -500,7 +500,7 @@ class Evaluation(Generic[V]):
 
     def _called(self, callee: str | Scope | None, call: ast.Call, scope: Scope) -> V:
         if isinstance(callee, Scope) and callee.kind in ("function", "lambda") and callee.returns:
-            return self._join([self(value, callee) for value in callee.returns])
+            return self._join([self._returned(value, callee, call, scope) for value in callee.returns])
         if callee is None and isinstance(call.func, ast.Attribute) and call.func.attr in SAME_OBJECT:
             return self(call.func.value, scope)
         found = self._read(callee, call, scope) if isinstance(callee, str) else self._got(call, scope)
@@ -512,6 +512,18 @@ class Evaluation(Generic[V]):
         if modules:
             return self._join([self._domain.reference(module, call, scope) for module in modules])
         return self._domain.result(callee, call, scope, self)
+
+    def _returned(self, value: ast.expr, function: Scope, call: ast.Call, caller: Scope) -> V:
+        """What a call gives: where the function returns a parameter as it is, what this call passes, and no other."""
+        name = value.id if isinstance(value, ast.Name) and self._domain.asks_callers(function) else None
+        bindings = function.bindings.get(name, ()) if name is not None and name != function.self_name else ()
+        if name is None or not any(b.kind == "parameter" for b in bindings):
+            return self(value, function)
+        match reaching(bindings, value, function, function):
+            case [Binding(kind="parameter") as parameter]:
+                given = [(self._passed(call, caller, parameter, function), call, caller)]
+                return self._domain.given(parameter, function, given)
+        return self(value, function)
 
     def _imported_by_name(self, call: ast.Call, scope: Scope) -> list[Scope]:
         """The project's modules that `import_module(f"models.{name}")` may give; none where it may be many."""

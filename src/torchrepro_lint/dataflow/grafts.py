@@ -75,24 +75,41 @@ def built(tree: Tree, facts: ModuleFacts) -> Site:
     """The mapping that a tree is, as a person would look for it in the file of `facts`."""
     top = facts.tree.body[0]
     assert isinstance(top, ast.Expr)
-    return _dict(tree, Site(top.value, facts.scope), tree)
+    return _Building(tree, Site(top.value, facts.scope)).mapping(tree)
 
 
-def _dict(tree: Tree, place: Site, root: Tree) -> Site:
-    values = [_value(value, place, root) for value in tree.values()]
-    keys: list[ast.expr | None] = [ast.copy_location(ast.Constant(key), place.node) for key in tree]
-    made = ast.copy_location(ast.Dict(keys, list(values)), place.node)
-    place.scope.facts.parents.adopt(made, place.node)
-    return Site(made, place.scope)
+class _Building:
+    """A composed mapping, whose top is `root`, while it is put together; everything in it is looked for at `place`."""
+
+    def __init__(self, root: Tree, place: Site) -> None:
+        self._root = root
+        self._place = place
+        self._meant: dict[int, Site | None] = {}  # the mappings that others refer to; None while one is made
+
+    def mapping(self, tree: Tree) -> Site:
+        node, scope = self._place
+        values = [self._value(value) for value in tree.values()]
+        keys: list[ast.expr | None] = [ast.copy_location(ast.Constant(key), node) for key in tree]
+        made = ast.copy_location(ast.Dict(keys, list(values)), node)
+        scope.facts.parents.adopt(made, node)
+        return Site(made, scope)
+
+    def _value(self, value: Tree | Site) -> ast.expr:
+        if isinstance(value, dict):
+            return self.mapping(value).node
+        found = _referred(value, self._root)
+        meant = self._referred_mapping(found) if isinstance(found, dict) else found
+        return graft(meant or value)
+
+    def _referred_mapping(self, tree: Tree) -> Site | None:
+        """What `${model}` stands for, made once; None where it is in itself."""
+        if id(tree) not in self._meant:
+            self._meant[id(tree)] = None
+            self._meant[id(tree)] = self.mapping(tree)
+        return self._meant[id(tree)]
 
 
-def _value(value: Tree | Site, place: Site, root: Tree) -> ast.expr:
-    if isinstance(value, dict):
-        return _dict(value, place, root).node
-    return graft(_referred(value, root))
-
-
-def _referred(site: Site, root: Tree) -> Site:
+def _referred(site: Site, root: Tree) -> Tree | Site:
     """What `${other.key}` stands for; itself where that is not one entry of the configuration."""
     found: Tree | Site | None = site
     for _ in range(MAX_REFERENCES):
@@ -103,4 +120,4 @@ def _referred(site: Site, root: Tree) -> Site:
         found = root
         for part in reference[1].split("."):
             found = found.get(part) if isinstance(found, dict) else None
-    return found if isinstance(found, Site) else site
+    return found if found is not None else site

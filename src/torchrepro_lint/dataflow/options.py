@@ -116,7 +116,7 @@ class Options:
     def _of_name(self, name: ast.Name, at: _At) -> list[Default] | None:
         """What a call in progress says of a name, then what is written, whichever call it is."""
         if at.frame is not None:
-            frame = self._passing(name.id, at.scope, at.frame)
+            frame = self._passing(name, at.scope, at.frame)
             if frame is not None:
                 return self._passed(name.id, frame, at)
             assigned = self._assigned(name, at) if at.frame.call is not None else None
@@ -239,16 +239,16 @@ class Options:
         values = [o for o in found if isinstance(o, Constant) and is_configured(o)]
         return [Default(o.value, settable=True) for o in values] if found and len(values) == len(found) else None
 
-    def _passing(self, name: str, scope: Scope, frame: Frame) -> Frame | None:
-        """The call in progress whose function has the name as a parameter: this one, or one around it that defined the
-        function which is called."""
-        owner = scope.binding_scope(name)
+    def _passing(self, read: ast.Name, scope: Scope, frame: Frame) -> Frame | None:
+        """The call in progress whose function has the name as a parameter, as it was given: this one, or one around it
+        that defined the function which is called."""
+        owner = scope.binding_scope(read.id)
         while owner is not frame.function and frame.caller is not None:
             frame = frame.caller
         if owner is not frame.function or owner.kind != "function" or frame.call is None or frame.caller is None:
             return None
-        bindings = owner.bindings[name]
-        is_told = len(bindings) == 1 or self._first
+        bindings = owner.bindings[read.id]  # what the function assigns to it may come later
+        is_told = self._first or reaching(bindings, read, owner, scope) == [bindings[0]]
         return frame if is_told and bindings[0].kind == "parameter" else None
 
     def _passed(self, name: str, frame: Frame, at: _At) -> list[Default] | None:

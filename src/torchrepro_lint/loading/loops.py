@@ -21,6 +21,7 @@ _FILLS = frozenset({"append", "extend", "insert", "appendleft", "extendleft", "p
 _WRITES = frozenset({"write", "writelines", "writerow", "writerows"})
 _DICTS = frozenset({"dict", "OrderedDict", "defaultdict"})
 _ARCHIVES = frozenset({"ZipFile", "TarFile"})
+MAX_NAMES = 3  # one made of the other, up to the item of a round
 _NOT_A_FILE = ("log", "std", "tqdm", "bar", "console", "zip", "wav", "socket")
 
 
@@ -67,7 +68,11 @@ def is_one(test: ast.expr, items: Set[str]) -> bool:
 
 def names_a_file(handle: ast.expr) -> bool:
     """Whether a name with a `write` may be a file's, for the items one by one; a log is none, nor is an archive."""
-    return isinstance(handle, ast.Name) and not any(word in handle.id.lower() for word in _NOT_A_FILE)
+    return isinstance(handle, ast.Name) and is_no_log(handle.id)
+
+
+def is_no_log(text: str) -> bool:
+    return not any(word in text.lower() for word in _NOT_A_FILE)
 
 
 def effects(facts: ModuleFacts, owner: Loop | ast.While | FunctionNode) -> Iterator[Effect]:
@@ -274,13 +279,32 @@ class _Body:
         return {target.id for target in targets if isinstance(target, ast.Name)}
 
     def is_file(self, handle: ast.expr) -> bool:
-        """Whether something with a `write` is a file, opened before the loop; a log is none."""
-        if not isinstance(handle, ast.Name) or not names_a_file(handle) or self.is_local(handle):
+        """Whether something with a `write` is a file, which all rounds write into; a log is none."""
+        if not isinstance(handle, ast.Name) or not names_a_file(handle):
             return False
         made = self._bound(handle)
+        if self.is_local(handle):
+            return bool(made) and all(self._is_added_to(b) for b in made if b.node in self.inside)
         if any(isinstance(b.value, ast.Call) and last_name(b.value.func) in _ARCHIVES for b in made):
             return False  # whose members have names
         return not self._is_module(handle)  # `soundfile.write(path, x)`
+
+    def _is_added_to(self, opened: Binding) -> bool:
+        """Whether a round opens a file to write on where the last one ended, by a name that tells nothing of its item:
+        `open("train.txt", "a")`."""
+        match opened.value:
+            case ast.Call(func=ast.Name(id="open"), args=[path, ast.Constant(value=str(mode)), *_]) if "a" in mode:
+                return is_no_log(ast.unparse(path)) and not self._tells_item(path)
+        return False
+
+    def _tells_item(self, value: ast.expr, depth: int = 0) -> bool:
+        """Whether a value is made of the round's item, through the names that the round binds."""
+        arms = (value.body, value.orelse) if isinstance(value, ast.IfExp) else (value,)
+        names = [n for arm in arms for n in walk(arm) if isinstance(n, ast.Name) and n.id in self.local]
+        if depth == MAX_NAMES or any(name.id in self.items for name in names):
+            return True
+        made = (b for name in names for b in self._bound(name) if b.node in self.inside)
+        return any(b.value is None or self._tells_item(b.value, depth + 1) for b in made)
 
     def _is_module(self, name: ast.expr) -> bool:
         return any(b.kind == "import" for b in self._bound(name))  # `ray.put(item)`

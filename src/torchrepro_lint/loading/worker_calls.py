@@ -13,7 +13,7 @@ from typing import Any, Literal, NamedTuple
 from torchrepro_lint import catalogue
 from torchrepro_lint.dataflow import CallSite, Program, Site, remembered, remembered_in_file
 from torchrepro_lint.dataflow.abstract_values import Display, Element, Origin, Parameter, Reference, Result, Unknown
-from torchrepro_lint.dataflow.binding import argument_for
+from torchrepro_lint.dataflow.binding import argument_for, value_for
 from torchrepro_lint.dataflow.conditions import conditions
 from torchrepro_lint.index import Binding, FunctionNode, ModuleFacts, Scope, calls_in
 from torchrepro_lint.project.disk import required
@@ -76,17 +76,21 @@ class WorkerCalls:
         self.made.update({id(base): made for base in self.program.names.classes(owner)})
 
     def _given(self, owner: Scope, attr: str) -> Site | None:
-        """What the constructor call in hand passes for `self.attr`."""
+        """What `self.attr` is set to in the constructor call in hand: what that passes, or what it chooses."""
         made = self.made.get(id(owner))
         if made is None:
             return None
         for base in self.program.names.classes(owner):
-            for binding, scope in base.attributes.get(attr, []):
-                value = _bound(binding)
+            sets = base.attributes.get(attr, [])
+            arms = [Site(arm, scope) for binding, scope in sets for arm in _arms(_bound(binding))]
+            for value, scope in arms:
                 name = value.id if isinstance(value, ast.Name) else ""
                 if scope.binding_scope(name) is scope and scope.name.endswith("__init__"):
                     passed = argument_for(made.node, scope, name)
                     return Site(passed, made.scope) if isinstance(passed, ast.expr) else None
+            chosen = [arm for arm in arms if not self._is_ruled_out(*arm)]
+            if len(chosen) == 1 < len(arms) and all(scope.name.endswith("__init__") for _, scope in sets):
+                return chosen[0]
         return None
 
     def is_new(self, *key: object) -> bool:
@@ -113,17 +117,30 @@ class WorkerCalls:
         if scope.kind not in ("function", "lambda") or not self.is_new(scope, made):
             return
         for call, where in _calls_inside(scope):
-            if not any(self._passed(c.test, where) is (not c.holds) for c in conditions(call, where)):
+            if not self._is_ruled_out(call, where):
                 self._call(call, where)  # not under `if self.train:`, where the constructor is passed `train=False`
 
+    def _is_ruled_out(self, node: ast.AST, scope: Scope) -> bool:
+        """Whether a place is not reached with what the constructor call in hand passes."""
+        return any(self._passed(c.test, scope) is (not c.holds) for c in conditions(node, scope))
+
     def _passed(self, test: ast.expr, scope: Scope) -> object:
-        """How a test of an attribute comes out that the constructor call in hand passes; None where it is not known."""
+        """How a test comes out of what the constructor call in hand passes; None where it is not known."""
         match test:
             case ast.UnaryOp(op=ast.Not(), operand=inner):
                 known = self._passed(inner, scope)
                 return None if known is None else not known
             case ast.Attribute(attr=attr) if scope.method_class is not None and scope.is_self(test.value):
                 given = self._given(scope.method_class, attr)
+                value = self.program.literal(given.node, given.scope) if given is not None else None
+                return value if isinstance(value, bool) else None
+            case ast.Name(id=name):
+                made = self.made.get(id(scope.parent)) if scope.parent is not None else None
+                match scope.bindings.get(name) if scope.name.endswith("__init__") else None:
+                    case [Binding(kind="parameter") as parameter] if made is not None:
+                        given = value_for(made.node, made.scope, scope, parameter)
+                    case _:
+                        return None
                 value = self.program.literal(given.node, given.scope) if given is not None else None
                 return value if isinstance(value, bool) else None
         return None
@@ -245,6 +262,16 @@ def _bound(binding: Binding) -> ast.expr | None:
         case Binding(kind="unpack", value=ast.Tuple(elts=items), path=(place,)) if place < len(items):
             return items[place]
     return None
+
+
+def _arms(value: ast.expr | None) -> tuple[ast.expr, ...]:
+    """The values that an assignment chooses from."""
+    match value:
+        case ast.IfExp(body=body, orelse=orelse):
+            return (*_arms(body), *_arms(orelse))
+        case ast.expr():
+            return (value,)
+    return ()
 
 
 @remembered_in_file

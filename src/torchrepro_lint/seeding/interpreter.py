@@ -113,7 +113,7 @@ class _Interpreter:
         if facts not in self.found.files:
             self.found.files[facts] = None
             self._lines += facts.lines
-            if self._lines > MAX_LINES:
+            if self._lines > MAX_LINES and len(self.found.files) > 1:  # the program's own file is followed to its end
                 self.found.bounds.add("files")
 
     def _run_imports(self, paths: Iterable[str], step: Link, state: State) -> State:

@@ -13,14 +13,16 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from torchrepro_lint import catalogue
-from torchrepro_lint.dataflow import CallSite, NodeSite, Program, calls_like, remembered, remembered_in_file, start_of
+from torchrepro_lint.dataflow import CallSite, NodeSite, Program, calls_like, remembered, remembered_in_file
 from torchrepro_lint.dataflow.abstract_values import Constant, Display, Origin, Result
+from torchrepro_lint.dataflow.binding import argument_for
 from torchrepro_lint.dataflow.enclosing import loops_around
 from torchrepro_lint.dataflow.references import relatives
 from torchrepro_lint.index import ITEM, ModuleFacts, Scope, arguments_of, descendants, last_name, walk
 from torchrepro_lint.rng import FAMILIES
 from torchrepro_lint.rng.draws import PUT, TAKEN
 from torchrepro_lint.rng.updates import is_of_optim
+from torchrepro_lint.seeding.numbered import COUNTED, SAVES, files_read, numbered, reads_file, saved_by_number
 
 if TYPE_CHECKING:
     from torchrepro_lint.seeding.seeding import Seeding
@@ -28,11 +30,9 @@ if TYPE_CHECKING:
 _PROGRESS = r"(?i)optim|epoch|step|iter|sched|scaler|^it$"
 _OPTIMIZER = r"(?i)optim|scaler|sched"
 _SHORT = r"(?i)(?:^|[._])opt(?:_[a-z]+)?$"  # `opt.lr` is an option, `self.opt` an optimizer
-_COUNTED = r"(?i)epoch|step|iter"
 _RNG_STATE = r"(?i)rng_?state|[gs]et_?state\(|[\"']\w*random_state[\"']"
 _TAKES = r"(?i)(?:get|save)_\w*rng_?state|\bget_?state\("
 _PUTS = r"(?i)(?:set|load|restore)_\w*rng_?state|\bset_?state\("
-_SAVES = ("torch.save", "torch.distributed.checkpoint.save", "torch.distributed.checkpoint.state_dict_saver.save")
 _RESUMERS = ("load_optim", "load_optimizer", "set_optimizer_state_dict", "set_optim_state_dict",
              "restart_from_checkpoint", "_load_optimizer_and_scheduler")  # fmt: skip
 _LOADERS = ("load", "load_checkpoint")
@@ -145,12 +145,14 @@ def _set_aside(function: ast.AST) -> Iterator[int]:
 def _saves(facts: ModuleFacts, program: Program) -> tuple[CallSite, ...]:
     """Calls that save a dict or a list with an optimizer, an epoch or a step in it, or weights by their number."""
     sites = [site for name in _SAVERS for site in facts.calls.get(name, ())]
-    numbered = {node for loop, _ in _numbered(facts, program) for node in walk(loop)} if sites else set()
-    return tuple(
-        (call, scope)
-        for call, scope in sites
-        if (call in numbered and program.callee(call, scope) in _SAVES) or _saves_progress(call, scope, program)
-    )
+    by_number = {node for loop, _ in numbered(facts, program) for node in walk(loop)} if sites else set()
+    found = [*saved_by_number(facts, program)]
+    for call, scope in sites:
+        if (call in by_number and program.callee(call, scope) in SAVES) or _saves_progress(call, scope, program):
+            found.append((call, scope))
+        elif program.callee(call, scope) in SAVES and call.args:
+            found += _handed(call.args[0], scope, program) or ()
+    return tuple(found)
 
 
 def _saves_progress(call: ast.Call, scope: Scope, program: Program) -> bool:
@@ -171,12 +173,12 @@ def _saves_keywords(function: Scope, program: Program) -> bool:
     if extra is None or not function.facts.reads(function.node).of_name(extra.arg):
         return False
     sites = function.facts.calls.get("save", ())
-    return any(scope.function is function and program.callee(call, scope) in _SAVES for call, scope in sites)
+    return any(scope.function is function and program.callee(call, scope) in SAVES for call, scope in sites)
 
 
 def _writes_file(call: ast.Call, scope: Scope, program: Program) -> bool:
     """Whether a `save` is PyTorch's, or that of accelerate, which calls it."""
-    if program.callee(call, scope) in _SAVES:
+    if program.callee(call, scope) in SAVES:
         return True
     held = call.func.value if isinstance(call.func, ast.Attribute) else None
     makers = program.makers(held, scope) if held is not None else ()
@@ -266,11 +268,36 @@ def _state_of(item: ast.expr) -> Iterator[str]:
 
 def _is_of_optimizer(call: ast.Call, scope: Scope, program: Program) -> bool:
     """Whether a call is of an optimizer's, scheduler's or scaler's method, or has its state as argument."""
+    if _handed(call, scope, program) is not None:
+        return False  # the calls that hand it over are told of
     if _is_made_in_optim(call, scope, program) or _is_of_own_attributes(call, scope, program):
         return True
     receiver = scope.facts.text(call.func.value) if isinstance(call.func, ast.Attribute) else ""
     says = re.search(_OPTIMIZER, scope.facts.text(call)) or re.search(_SHORT, receiver)
     return program.by_name(says is not None, "that something is an optimizer", scope, receiver)
+
+
+def _handed(call: ast.expr, scope: Scope, program: Program) -> tuple[CallSite, ...] | None:
+    """The calls that hand an optimizer to a function that saves or puts back the state of what it is given:
+    `save(adam, "adam.pt")`; None where no parameter is what `call` is of, and where its name says what it is."""
+    match call:
+        case ast.Call(func=ast.Attribute(value=ast.Name(id=name), attr="state_dict" | "load_state_dict")):
+            owner = scope.binding_scope(name)
+            is_given = owner is not None and any(b.kind == "parameter" for b in owner.bindings[name])
+            callers = program.callers_of(owner) if owner is not None and is_given else ()
+            if owner is None or not callers or re.search(_OPTIMIZER, name) or re.search(_SHORT, name):
+                return None
+            given = [(site, argument_for(site[0], owner, name)) for site in callers]
+            return tuple(s for s, v in given if isinstance(v, ast.expr) and _is_optimizer(v, s[1], program))
+    return None
+
+
+def _is_optimizer(value: ast.expr, scope: Scope, program: Program) -> bool:
+    if any(map(is_of_optim, program.makers(value, scope))):
+        return True
+    text = scope.facts.text(value)
+    says = re.search(_OPTIMIZER, text) or re.search(_SHORT, text)
+    return program.by_name(says is not None, "that something is an optimizer", scope, text)
 
 
 def _is_made_in_optim(call: ast.Call, scope: Scope, program: Program) -> bool:
@@ -308,7 +335,7 @@ def _is_of_own_attributes(call: ast.Call, scope: Scope, program: Program) -> boo
 def _resumes(facts: ModuleFacts, program: Program) -> tuple[NodeSite, ...]:
     """Where an optimizer's, scheduler's or scaler's state is put back (the load of the file, if it is in sight), or
     a file is read and the training goes on from the epoch or step in it, or in its name."""
-    return (*_put_back(facts, program), *(load for _, load in _numbered(facts, program)))
+    return (*_put_back(facts, program), *(load for _, load in numbered(facts, program)))
 
 
 def _put_back(facts: ModuleFacts, program: Program) -> Iterator[NodeSite]:
@@ -316,17 +343,59 @@ def _put_back(facts: ModuleFacts, program: Program) -> Iterator[NodeSite]:
         for call, scope in facts.calls.get(name, ()):
             if name in _RESUMERS or _is_of_optimizer(call, scope, program):
                 yield _file_read_before(call, scope, program) or call, scope
+            yield from _handed(call, scope, program) or ()
     for call, scope in (site for name in _LOADERS for site in facts.calls.get(name, ())):
-        if _reads_file(call, scope, program):
+        if reads_file(call, scope, program):
             counted = {name.id for name in _counted(scope.function)}
             gone_on_from = _become_attributes(scope.function) | counted
             targets = getattr(facts.statement(call), "targets", ())
             gone_on_from |= _handed_on(scope.function, program)
             if not gone_on_from.isdisjoint({call, *(t.id for t in targets if isinstance(t, ast.Name))}):
                 yield call, scope
+    yield from _counts_read(facts, program)
     for scope in facts.scope.descend():
         if scope.kind == "function":
             yield from _read_by_another(scope, program)
+
+
+def _counts_read(facts: ModuleFacts, program: Program) -> Iterator[NodeSite]:
+    """The counts of a JSON file that the program writes, which are gone on from beside weights: `step =
+    json.load(file)["step"]`."""
+    weights = {scope.function for _, scope in facts.calls.get("load_state_dict", ())}
+    reads = [site for site in facts.calls.get("load", ()) if site[1].function in weights]
+    reads = [(call, scope) for call, scope in reads if program.qualified(call.func, scope) == "json.load"]
+    dumps = [site for site in facts.calls.get("dump", ()) if reads and site[0].args]
+    kept = {
+        key
+        for call, scope in dumps
+        if program.qualified(call.func, scope) == "json.dump"
+        for key in _keys(call.args[0], scope, program)
+    }
+    for call, scope in reads:
+        targets = {t.id for t in getattr(facts.statement(call), "targets", ()) if isinstance(t, ast.Name)}
+        counted = [name for name in _counted(scope.function) if name.id in targets]
+        if not kept.isdisjoint(_entry(name, facts) for name in counted):
+            yield _file_read_before(call, scope, program) or call, scope
+
+
+def _entry(name: ast.Name, facts: ModuleFacts) -> str:
+    """The key by which an item of a dict is read: `state["step"]`, `state.get("step")`."""
+    read = facts.parents[name]
+    match facts.parents[read] if isinstance(read, ast.Attribute) else read:
+        case ast.Subscript(slice=ast.Constant(value=key)) | ast.Call(args=[ast.Constant(value=key), *_]):
+            return str(key)
+    return ""
+
+
+def _keys(expr: ast.expr, scope: Scope, program: Program) -> Iterator[str]:
+    """The keys of a dict that speak of the progress of training."""
+    for origin in program.origins(expr, scope):
+        match origin:
+            case Display(node=ast.Dict(keys=keys)):
+                yield from (
+                    str(k.value) for k in keys if isinstance(k, ast.Constant) and re.search(COUNTED, str(k.value))
+                )
+    yield from (key for key in _set_in(expr, scope) if re.search(COUNTED, key))
 
 
 @remembered
@@ -352,14 +421,6 @@ def _read_by_another(function: Scope, program: Program) -> Iterator[NodeSite]:
                 yield read.node, read.scope
 
 
-def _reads_file(call: ast.Call, scope: Scope, program: Program) -> bool:
-    """Whether a call is of `torch.load`, or of a function of the project in a file that calls it."""
-    if program.qualified(call.func, scope) == "torch.load":
-        return True
-    callees = program.values.callees(call, scope)
-    return any(isinstance(callee, Scope) and bool(_files_read(callee.facts, program)) for callee in callees)
-
-
 @remembered_in_file
 def _counted(function: Scope) -> tuple[ast.Name, ...]:
     """What training goes on from: `checkpoint` of `start_epoch = checkpoint["epoch"]`, or where a loop begins there:
@@ -372,7 +433,7 @@ def _counted(function: Scope) -> tuple[ast.Name, ...]:
                 begun.add(name)
             case ast.Assign(targets=[first, *_], value=value):
                 assigned.append((ast.unparse(first), value))
-    counted = (value for name, value in assigned if name in begun or re.search(_COUNTED, name))
+    counted = (value for name, value in assigned if name in begun or re.search(COUNTED, name))
     return tuple(name for value in counted for name in _counting(value))
 
 
@@ -395,38 +456,6 @@ def _sets_attributes(loop: ast.For) -> bool:
     return False
 
 
-@remembered
-def _numbered(facts: ModuleFacts, program: Program) -> tuple[tuple[ast.For, CallSite], ...]:
-    """The loops that begin with a number that the file which is read above has in its name, with what reads it:
-    `torch.load(f"model.{args.begin}")` and `for epoch in range(args.begin + 1, epochs)`."""
-    found = []
-    for function, reads in _files_read(facts, program).items():
-        first: dict[str, ast.Call] = {}  # of those with a name in their path
-        for call in reads:
-            for path in call.args[:1]:
-                for name in _operands(path) | _of_named(path, function):
-                    first.setdefault(name, call)
-        for node in walk(function.node) if first else ():
-            match node:
-                case ast.For(iter=ast.Call(func=ast.Name(id="range"), args=[start, _, *_])):
-                    named = [first[name] for name in _operands(start) if name in first]
-                    above = [call for call in named if call.lineno < node.lineno]
-                    found += [(node, (min(above, key=start_of), function))] if above else []
-    return tuple(found)
-
-
-def _operands(value: ast.expr) -> set[str]:
-    """The names and attributes that a value is made of, as they are written."""
-    read = (n for n in walk(value) if isinstance(n, ast.Name | ast.Attribute))
-    return {ast.unparse(n) for n in read if re.search(_COUNTED, last_name(n))}
-
-
-def _of_named(path: ast.expr, function: Scope) -> set[str]:
-    """The same of what a name that is read was given above."""
-    given = (b.value for b in function.bindings_of(path) if b.value is not None)
-    return {name for value in given for name in _operands(value)}
-
-
 def _counting(value: ast.expr) -> Iterator[ast.Name]:
     """The names in a value whose entry counts: `checkpoint["epoch"]`, `checkpoint.get("epoch", 0)`."""
     for node in walk(value):
@@ -435,22 +464,12 @@ def _counting(value: ast.expr) -> Iterator[ast.Name]:
                 ast.Subscript(value=ast.Name() as name, slice=ast.Constant(value=key))
                 | ast.Call(func=ast.Attribute(value=ast.Name() as name, attr="get"), args=[ast.Constant(value=key), *_])
             ):
-                if re.search(_COUNTED, str(key)):
+                if re.search(COUNTED, str(key)):
                     yield name
 
 
 def _file_read_before(call: ast.Call, scope: Scope, program: Program) -> ast.Call | None:
     """The last `torch.load` above the call in its function."""
-    reads = _files_read(scope.facts, program).get(scope.function, ())
+    reads = files_read(scope.facts, program).get(scope.function, ())
     above = bisect_right(reads, call.lineno, key=lambda read: read.lineno)
     return reads[above - 1] if above else None
-
-
-@remembered
-def _files_read(facts: ModuleFacts, program: Program) -> dict[Scope, list[ast.Call]]:
-    """The calls of `torch.load` by their functions, from top to bottom."""
-    found: dict[Scope, list[ast.Call]] = {}
-    for call, scope in facts.calls.get("load", ()):
-        if program.qualified(call.func, scope) == "torch.load":
-            found.setdefault(scope.function, []).append(call)
-    return found
