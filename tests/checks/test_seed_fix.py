@@ -481,6 +481,36 @@ def test_a_notebook_that_takes_a_step_to_see_that_it_works_is_for_a_person(tmp_p
     assert (tmp_path / "try.ipynb").read_text() == text
 
 
+LEARNS = """\
+import random
+
+import torch
+from x_transformers import TransformerWrapper
+
+
+class Learner:
+    def __init__(self):
+        self.model = TransformerWrapper(num_tokens=9)
+        self.optimizer = torch.optim.Adam(self.model.parameters())
+
+    def train(self, batches):
+        for _ in range(9):
+            self.model(torch.tensor(random.choice(batches))).sum().backward()
+            self.optimizer.step()
+"""
+
+
+def test_a_notebook_whose_training_is_in_another_file_seeds_torch_as_well(tmp_path: Path) -> None:
+    asked = request(tmp_path, "")
+    (tmp_path / "learning.py").write_text(LEARNS)
+    book = notebook(
+        tmp_path, "a.ipynb", "from learning import Learner\n\nlearner = Learner()\nlearner.train([[1.0], [2.0]])"
+    )
+    fix(asked, unsafe=False, write=True)
+    after = "".join(json.loads(book.read_text())["cells"][0]["source"])
+    assert "random.seed(0)\ntorch.manual_seed(0)\n" in after
+
+
 def test_a_module_is_called_by_another_name_where_a_star_import_has_its_own(tmp_path: Path) -> None:
     """`from random import *` brings `random.random`."""
     after = fixed(tmp_path, UNCLEAR["its name is another thing's"], unsafe=True)

@@ -52,6 +52,15 @@ def added(text: str, name: str = "generator", value: str = "g", style: Style = N
         ("f'{DataLoader(a)}'", "f'{DataLoader(a, generator=g)}'"),
         ("é = DataLoader(ä)", "é = DataLoader(ä, generator=g)"),
         ("torch . utils.DataLoader (a)", "torch . utils.DataLoader (a, generator=g)"),
+        (
+            "DataLoader(\n    a,\n    batch       = 1,\n    num_workers = 2,\n)",
+            "DataLoader(\n    a,\n    batch       = 1,\n    num_workers = 2,\n    generator   = g,\n)",
+        ),
+        (
+            "DataLoader(\n    a,\n    batch = 1,\n    n     = 2,  # two\n)",
+            "DataLoader(\n    a,\n    batch = 1,\n    n     = 2,  # two\n    generator = g,\n)",
+        ),
+        ("DataLoader(a, bcd = 1, efg = 2)", "DataLoader(a, bcd = 1, efg = 2, generator = g)"),
     ],
 )
 def test_an_added_argument_keeps_the_layout(before: str, after: str) -> None:
@@ -88,6 +97,16 @@ def test_a_line_that_would_grow_too_long_is_broken(before: str, after: str) -> N
         (f"x = DataLoader(a, {WIDE[:79]},)", f"x = DataLoader(\n    a, {WIDE[:79]}, generator=g\n)"),
         (f"\tDataLoader(a, {WIDE[:83]})", f"\tDataLoader(\n\t\ta, {WIDE[:83]}, generator=g\n\t)"),
         (f"DataLoader(a, {WIDE}, **c)", f"DataLoader(\n    a,\n    {WIDE},\n    generator=g,\n    **c,\n)"),
+        (f"x = DataLoader({WIDE[:84]}).fit(\n    y\n)", f"x = DataLoader(\n    {WIDE[:84]}, generator=g\n).fit(y)"),
+        (
+            f"x = DataLoader({WIDE[:84]}).a.fit(\n    y,\n)",
+            f"x = DataLoader(\n    {WIDE[:84]}, generator=g\n).a.fit(\n    y,\n)",
+        ),
+        (
+            f"x = DataLoader({WIDE[:70]}).fit({WIDE[:9]})",
+            f"x = DataLoader({WIDE[:70]}, generator=g).fit(\n    {WIDE[:9]}\n)",
+        ),
+        (f"x = DataLoader({WIDE[:82]}).fit(y)", f"x = DataLoader(\n    {WIDE[:82]}, generator=g\n).fit(y)"),
         (f"x = DataLoader(a, {WIDE})[0]", f"x = DataLoader(a, {WIDE},\n               generator=g)[0]"),
         (f"x = DataLoader(a, b, {WIDE[:70]})", f"x = DataLoader(a, b, {WIDE[:70]}, generator=g)"),
     ],

@@ -196,12 +196,15 @@ def _running(facts: ModuleFacts, program: Program) -> Iterator[ModuleFacts]:
 
 
 def _augments_alike(call: Call) -> bool:
-    """Whether the workers of each rank would begin with one seed, and draw."""
+    """Whether the workers of each rank would begin with one seed, and draw, or may and have not begun so until now."""
     if call.name not in loaders() or not has_ranks(call.facts, call.program) or workers(call) is False:
         return False
-    programs = seedings(call.facts, call.program)
-    is_alone = bool(programs) and not any(any(s.calls("init_process_group")) for s in programs)
-    return not is_alone and bool(worker_draws(call).found)
+    programs = [s for facts in _running(call.facts, call.program) for s in seedings(facts, call.program)]
+    of_ranks = [s for s in programs if any(s.calls("init_process_group"))]
+    if programs and not of_ranks:
+        return False
+    draws, begin_alike = worker_draws(call), bool(of_ranks) and all(_seeds_torch(s, call.program) for s in of_ranks)
+    return bool(draws.found) or (draws.unseen and not begin_alike)
 
 
 def _is_given_a_seed(function: Scope) -> bool:

@@ -53,7 +53,10 @@ def _leaves_torch_alone(seeding: Seeding, found: Unseeded, program: Program) -> 
     if not is_known or "torch" in seeding.entry.facts.packages:
         return False
     computing = program.project.text.containing("backward")
-    return computing is not None and program.project.reachable(seeding.entry.facts.source.path).isdisjoint(computing)
+    run = {facts.source.path for facts in seeding.visited}.union(
+        program.project.reachable(seeding.entry.facts.source.path)
+    )
+    return computing is not None and run.isdisjoint(computing)
 
 
 def _has_random(program: Program, seeding: Seeding) -> bool:

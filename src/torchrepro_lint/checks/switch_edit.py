@@ -5,12 +5,13 @@ from __future__ import annotations
 
 import ast
 import re
+from itertools import takewhile
 
 from torchrepro_lint import catalogue
 from torchrepro_lint.checks.draft import Fix
 from torchrepro_lint.dataflow import Module, Program, remembered_in_file
-from torchrepro_lint.dataflow.enclosing import block_of
-from torchrepro_lint.index import ModuleFacts, Scope, walk
+from torchrepro_lint.dataflow.enclosing import block_of, is_in_body
+from torchrepro_lint.index import ModuleFacts, Scope, last_name, walk
 from torchrepro_lint.kernels.flags import Setting
 from torchrepro_lint.kernels.switches import stated
 from torchrepro_lint.model import Edit, Position, Range
@@ -40,6 +41,8 @@ _UNWANTED = re.compile(
 _TELLS = ("print", "debug", "info", "warning", "log")
 _COMMENT_LINES = re.compile(r"(?:[ \t]*#[^\r\n]*(?:\r\n?|\n|\Z))+")
 _OF_DEVICES = re.compile(r"cuda|cudnn|gpu|device|cpu", re.IGNORECASE)
+_OF_SWITCH = re.compile(r"(?:use_?)?cudnn(?:_?bench\w*)?", re.IGNORECASE)  # an option for it: `if config["cudnn"]:`
+_OF_SPEED = re.compile(r"(?:^|[^a-z])(?:fast|speed|perf|performance|throughput)(?![a-z])", re.IGNORECASE)
 _SAYS = re.compile(r"cudnn|\bbenchmark", re.IGNORECASE)
 _HEADED = re.compile(  # what stands below such a comment, up to the end, with no other comment or blank line between
     r"^[ \t]*#[^\r\n]*\b(?:perform|speed|fast|optimi[sz]|accelerat)[^\r\n]*(?:\r\n?|\n)"
@@ -87,6 +90,7 @@ def is_explained(setting: Setting) -> bool:
         is_above
         or _is_commented(facts, statement)
         or (isinstance(holder, ast.If) and _is_explained_beside(facts, holder))
+        or _is_asked_for(facts, statement)
         or _is_explained_below(facts, statement)
         or _is_under_a_heading(facts, statement)
         or is_announced(setting)
@@ -102,10 +106,19 @@ def _is_commented(facts: ModuleFacts, statement: ast.stmt) -> bool:
 def _is_explained_beside(facts: ModuleFacts, holder: ast.If) -> bool:
     """Whether the condition of a switch has a comment about it: `if same_size:  # other sizes slow the benchmark`; or
     stands for this switch alone, and is not about the device: then it says when that pays."""
-    if len(holder.body) == 1 and not holder.orelse and not _OF_DEVICES.search(facts.text(holder.test)):
-        return True
+    if len(holder.body) == 1 and not holder.orelse:
+        asked = holder.test
+        name = getattr(asked.slice, "value", "") if isinstance(asked, ast.Subscript) else last_name(asked)
+        if not _OF_DEVICES.search(facts.text(asked)) or _OF_SWITCH.fullmatch(str(name)):
+            return True
     behind = facts.source.line(holder.test.end_lineno or 0)[facts.range(holder.test).end.column - 1 :]
     return "#" in behind and _SAYS.search(behind) is not None
+
+
+def _is_asked_for(facts: ModuleFacts, statement: ast.stmt) -> bool:
+    """Whether the switch stands under a test by whose name the program is to be fast: `if config.fast_mode:`."""
+    around = (n for n in facts.ancestors(statement) if isinstance(n, ast.If))
+    return any(_OF_SPEED.search(facts.text(n.test)) and is_in_body(statement, n) for n in around)
 
 
 def _is_under_a_heading(facts: ModuleFacts, statement: ast.stmt) -> bool:
@@ -132,19 +145,22 @@ def is_after_speed(facts: ModuleFacts, program: Program) -> bool:
 
 
 def is_announced(setting: Setting, said: re.Pattern[str] = _SAYS) -> bool:
-    """Whether the statement above prints or logs a text about the switch: `print("Set cuDNN benchmark")`."""
+    """Whether the statement above, or one below the switches that stand together, prints or logs a text about the
+    switch: `print("Set cuDNN benchmark")`."""
     return setting.statement in _announced(said, setting.facts)
 
 
 @remembered_in_file
 def _announced(said: re.Pattern[str], facts: ModuleFacts) -> set[ast.stmt]:
-    """The statements right below those that print or log such a text."""
+    """The statements right below those that print or log such a text, and the assignments right above."""
     found: set[ast.stmt] = set()
     for call, statement in ((call, facts.statement(call)) for name in _TELLS for call, _ in facts.calls.get(name, ())):
         texts = (n.value for n in walk(call) if isinstance(n, ast.Constant) and isinstance(n.value, str))
         if isinstance(statement, ast.Expr) and statement.value is call and any(map(said.search, texts)):
             block = block_of(facts, statement)
-            found.update(block[block.index(statement) + 1 :][:1])
+            at = block.index(statement)
+            found.update(block[at + 1 :][:1])
+            found.update(takewhile(lambda above: isinstance(above, ast.Assign), reversed(block[max(at - 3, 0) : at])))
     return found
 
 

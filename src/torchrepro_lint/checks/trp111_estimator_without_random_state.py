@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from collections import Counter
 from collections.abc import Iterator
 
@@ -10,12 +11,14 @@ from torchrepro_lint.checks.draft import Draft
 from torchrepro_lint.dataflow import Call, Module, Program, remembered
 from torchrepro_lint.dataflow.execution_count import runs_often, runs_once
 from torchrepro_lint.elements import Certainty
-from torchrepro_lint.index import ModuleFacts
+from torchrepro_lint.index import ModuleFacts, Scope
+from torchrepro_lint.index.parents import walk
 from torchrepro_lint.loading.looked_at import is_shown
 from torchrepro_lint.project.contents import is_test
 from torchrepro_lint.project.entries import files_of_programs
 from torchrepro_lint.rng.estimators import SEED, position, unseeded
 from torchrepro_lint.rng.own_seed import seed_text
+from torchrepro_lint.rng.seed_options import is_seed
 from torchrepro_lint.rng.usual_seed import has_own_seed
 from torchrepro_lint.seeding.seedings import is_reported, is_unseeded, may_be_seeded
 
@@ -28,6 +31,7 @@ def check(module: Module, program: Program) -> Iterator[Draft]:
     for call in calls:
         often = runs_often(program, call.node, call.scope)  # a bootstrap would give the same sample in each iteration
         seed = seed_text(call.scope, call.node, program)
+        seed = _number_beside(call.scope.function, program) or seed if seed.isdecimal() else seed
         edits = () if often else passing(call, SEED, seed, position(call))
         is_beside = alike[call.name, call.scope] > 1
         unsafe = _draws_at_once(call) and (is_beside or not runs_once(program, call.node, call.scope))
@@ -42,6 +46,15 @@ def check(module: Module, program: Program) -> Iterator[Draft]:
             edits=edits,
             unsafe=unsafe,
         )
+
+
+@remembered
+def _number_beside(function: Scope, program: Program) -> str:  # noqa: ARG001
+    """The number that most calls of a function are given, if any: its file may have others elsewhere."""
+    calls = (n for n in walk(function.node) if isinstance(n, ast.Call)) if function.kind == "function" else ()
+    given = (k.value for call in calls for k in call.keywords if k.arg == SEED)
+    numbers = Counter(str(v.value) for v in given if isinstance(v, ast.Constant) and is_seed(v))
+    return next((number for number, _ in numbers.most_common(1)), "")
 
 
 @remembered

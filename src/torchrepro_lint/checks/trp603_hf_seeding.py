@@ -15,7 +15,7 @@ from torchrepro_lint.index import Binding, LoopNode, Scope
 from torchrepro_lint.model import Edit
 from torchrepro_lint.rng.draws import Seeder
 from torchrepro_lint.rng.fresh_weights import FreshWeights, fresh_weights, own_adapter
-from torchrepro_lint.rng.own_seed import seed_text
+from torchrepro_lint.rng.own_seed import seed_read_in, seed_text
 from torchrepro_lint.seeding.seedings import seedings
 from torchrepro_lint.syntax import import_from, insert_before
 
@@ -144,7 +144,9 @@ def _edits(trainer: Call, fresh: FreshWeights, beside: Sequence[FreshWeights]) -
     statement = _place(fresh, beside)
     made = _arguments(trainer)
     given = made.literal("seed") if made is not None else None
-    own = str(given) if type(given) is int else _seed_of_arguments(trainer, fresh, statement)
+    passed = made.argument("seed") if made is not None else None
+    read = seed_read_in(fresh.scope, statement, passed, trainer.program) if isinstance(passed, Site) else None
+    own = str(given) if type(given) is int else read or _seed_of_arguments(trainer, fresh, statement)
     seed = own or seed_text(fresh.scope, statement, trainer.program)
     name = import_from(facts, "transformers", "set_seed", fresh.scope, statement)
     return (*name.edits, insert_before(facts, statement, f"{name.text}({seed})"))

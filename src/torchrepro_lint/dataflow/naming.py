@@ -4,7 +4,7 @@ some, these name others, and so on. A value that is made up at run time is not f
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Set
 
 from torchrepro_lint.dataflow.reached import reached
 from torchrepro_lint.index import ModuleFacts, Scope
@@ -18,9 +18,12 @@ def part_of(facts: ModuleFacts, node: ast.AST) -> ast.AST:
 
 
 def named_by(entry: ModuleFacts, files: Iterable[ModuleFacts], run: Iterable[Scope]) -> set[ast.AST]:
-    """The statements at the top of the files of a program that may run when `entry` does, and these functions. What is
-    decorated may be registered, and is taken to run."""
-    starts = [(function.facts, part_of(function.facts, function.node)) for function in run]
+    """The statements at the top of the files of a program that may run when `entry` does, and these functions, but for
+    methods of classes of which it makes no object, which others hand to the same functions. What is decorated may be
+    registered, and is taken to run."""
+    run = list(run)
+    made = {function.method_class for function in run if function.own_name == "__init__"}
+    starts = [(f.facts, part_of(f.facts, f.node)) for f in run if _may_be_made(f.method_class, made)]
     named: dict[str, list[_Part]] = {}
     for facts in files:
         for part in facts.tree.body:
@@ -31,6 +34,11 @@ def named_by(entry: ModuleFacts, files: Iterable[ModuleFacts], run: Iterable[Sco
             if is_run and (facts is entry or part is not facts.guard):
                 starts.append((facts, part))
     return {part for _, part in reached(starts, lambda part: _leads_to(*part, named))}
+
+
+def _may_be_made(owner: Scope | None, made: Set[Scope | None]) -> bool:
+    """Whether a program may make objects of a class: its constructor is among those that run, or it has none."""
+    return owner is None or owner in made or "__init__" not in owner.bindings
 
 
 def _defined(part: ast.stmt) -> Iterator[str]:

@@ -30,6 +30,7 @@ PARTS = "decides which items each part gets"
 INDEXED = "decides which item each index refers to"
 GIVEN = "becomes the order of the data that is returned"
 ONE_OF_THEM = (TAKEN, FIRST, KEPT)
+_TELLING = frozenset({"__repr__", "__str__"})
 _SHARED = frozenset({"parent", "parents", "suffix", "shape", "dtype", "ndim", "size", "width", "height"})
 MAX_NAMES = 4  # one after the other, between an item and what is read of it
 
@@ -53,7 +54,10 @@ def most_telling(found: Iterable[Decision]) -> Decision | None:
 
 
 def decided(use: Use[Shown], node: ast.AST, why: str) -> Steps:
-    """The order decides something at `node`, which stands where the items are."""
+    """The order decides something at `node`, which stands where the items are: nothing, if it is what tells of an
+    object."""
+    if use.scope.function.name.rpartition(".")[2] in _TELLING:
+        return STOP
     return (Sink(Decision(use.scope.facts, node, why)),)
 
 
@@ -93,7 +97,16 @@ def _loop_over_places(target: ast.expr, node: ast.AST, facts: ModuleFacts) -> as
 def saves(call: ast.Call, scope: Scope, program: Program) -> bool:
     """Whether a function of the catalogue writes its argument to a file."""
     name = program.qualified(call.func, scope) or ""
-    return bool(catalogue.table("order")["functions"]["decides"].get(name) == SAVED)
+    is_saved = catalogue.table("order")["functions"]["decides"].get(name) == SAVED
+    return bool(is_saved) and not gives_text(name, call)
+
+
+def gives_text(name: str, call: ast.Call) -> bool:
+    """Whether a function gives its argument as a text, `json.dumps(x)`, `yaml.dump(x)`, which may be written or not."""
+    table = catalogue.table("order")["functions"]
+    stream = table["texts_unless_given"].get(name)
+    is_given = len(call.args) > 1 or any(k.arg in (stream, None) for k in call.keywords)
+    return name in table["texts"] or (stream is not None and not is_given)
 
 
 def is_sorted_at(node: ast.expr, scope: Scope) -> bool:

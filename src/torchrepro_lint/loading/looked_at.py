@@ -29,14 +29,21 @@ EVALUATION = re.compile(
     r"|(?:loader|sampler|iter|dl)_?(?:val|valid|test|eval|dev)$",
     re.IGNORECASE,
 )
+_EVALUATION_WORDS = re.compile("(?i)val|test|dev|visual")
+
+
+def may_have_for_evaluation(facts: ModuleFacts) -> bool:
+    """Whether `is_for_evaluation` may hold for a loader or sampler of a file."""
+    return not _NO_GRADIENTS.isdisjoint(facts.calls) or _EVALUATION_WORDS.search(facts.source.text) is not None
 
 
 def is_for_evaluation(call: Call) -> bool:
     """Whether a loader or sampler is called after an evaluation, or made where no gradients are kept: there, an expert
     would not shuffle at all."""
-    if not _NO_GRADIENTS.isdisjoint(call.facts.calls) and _is_without_gradients(call):
+    facts = call.facts
+    if not _NO_GRADIENTS.isdisjoint(facts.calls) and _is_without_gradients(call):
         return True
-    named = [_named(target) for target in getattr(call.facts.statement(call.node), "targets", ())]
+    named = [_named(target) for target in getattr(facts.statement(call.node), "targets", ())]
     is_named = any(map(EVALUATION.search, named))
     return call.program.by_name(is_named, "that a loader evaluates", call.scope, ", ".join(named))
 

@@ -259,7 +259,8 @@ class _Body:
                     yield Effect("mapping", node, owner)
             case ast.Name(id=name) if self.is_loop and not isinstance(value, ast.Constant):
                 if isinstance(value, ast.BinOp) and _mentions(value, {name}):
-                    yield Effect("sequence", node, target)
+                    if not self.is_local(target):
+                        yield Effect("sequence", node, target)
                 elif self.keeps_one(node, name, value):
                     yield Effect("last", node, target)
 

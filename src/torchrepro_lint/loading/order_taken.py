@@ -14,7 +14,7 @@ from torchrepro_lint.dataflow.conditions import PathCondition, conditions
 from torchrepro_lint.dataflow.edges import Edges
 from torchrepro_lint.dataflow.reaching_definitions import reads_of_binding
 from torchrepro_lint.dataflow.use import STOP, Steps, Use
-from torchrepro_lint.index import Scope, calls_in, last_name, walk
+from torchrepro_lint.index import Scope, calls_in, last_name, names_in, walk
 from torchrepro_lint.loading import order_loops
 from torchrepro_lint.loading.decisions import (
     INDEXED,
@@ -25,6 +25,7 @@ from torchrepro_lint.loading.decisions import (
     WRITTEN,
     Shown,
     decided,
+    gives_text,
     is_shared,
     saves,
     sorts,
@@ -34,6 +35,7 @@ from torchrepro_lint.loading.loops import keeps_step, names_a_file
 from torchrepro_lint.loading.order_loops import only_compares
 from torchrepro_lint.rng.draws import draw_at
 
+_ARRAYS = frozenset({"array", "asarray", "tensor", "as_tensor", "Tensor", "Series"})
 _COUNTING = frozenset({"range", "count"})
 _MAPS = frozenset({"map", "imap", "imap_unordered", "starmap"})
 _WRAPPERS = frozenset({"iter", "list", "tuple", "sorted"})
@@ -57,7 +59,7 @@ def within(use: Use[Shown], edges: Edges) -> Steps | None:
         return (use.become("sequence").at(use.call, ()),) if is_list else STOP
     if use.state == "sequence" and saves(use.call, use.scope, edges.program):
         return decided(use, use.call, SAVED)
-    return (use.become("text").at(use.call, ()),) if name in _table()["texts"] else None
+    return (use.become("text").at(use.call, ()),) if gives_text(name, use.call) else None
 
 
 def _joined_arguments(use: Use[Shown], edges: Edges) -> Steps | None:
@@ -98,7 +100,7 @@ def indexed(parent: ast.Subscript, use: Use[Shown], edges: Edges, asked: ast.exp
         case ast.Constant() | ast.UnaryOp():
             if _is_single(parent.value, scope) or is_shared(parent, scope.facts):
                 return STOP
-            if _is_complaint(parent, scope) or _is_only_told(parent, scope):
+            if _is_complaint(parent, scope) or _is_only_told(parent, scope) or _is_compared_with_all(parent, scope):
                 return STOP
             return decided(use, parent, TAKEN)
         case ast.Name(id=index) if (loop := _loop_over(parent.value, index, scope)) is not None:
@@ -153,12 +155,74 @@ def _is_found_by_value(index: ast.expr, items: ast.expr, scope: Scope, program: 
     while isinstance(index, ast.Subscript):  # `steps.argsort()[-1]`
         index = index.value
     values = _asked_for_places(index, scope, program)
-    if values is not None and ast.dump(values) == ast.dump(items):  # the greatest itself
+    if values is None or ast.dump(values) == ast.dump(items):  # the greatest itself
+        return values is not None
+    rounds = _listed_by(values, scope)
+    if rounds is not None and rounds == _listed_by(items, scope):
         return True
     if isinstance(values, ast.Name):
         bindings = scope.bindings.get(values.id, ())
         values = bindings[0].value if len(bindings) == 1 else None
     return values is not None and any(_is_of_each(node, items) for node in walk(values))
+
+
+def _listed_by(items: ast.expr, scope: Scope) -> object:
+    """What two lists have in common of which each has an item of every round, in the order of the rounds: the loop that
+    a comprehension makes, or the block that appends to them once."""
+    match items:
+        case ast.Call(args=[listed]) if last_name(items.func) in _ARRAYS:
+            return _listed_by(listed, scope)
+        case ast.ListComp(generators=generators):
+            return [ast.dump(g) for g in generators]
+        case ast.Name(id=name):
+            values = [b.value for b in scope.bindings.get(name, ()) if not _is_array_of(b.value, name)]
+            match values:
+                case [ast.List(elts=[])]:
+                    return _appending(name, scope)
+                case [ast.expr() as value]:
+                    return _listed_by(value, scope)
+    return None
+
+
+def _is_array_of(made: ast.AST | None, name: str) -> bool:
+    """`name = np.array(name)`"""
+    match made:
+        case ast.Call(args=[ast.Name(id=listed)]):
+            return listed == name and last_name(made.func) in _ARRAYS
+    return False
+
+
+def _appending(name: str, scope: Scope) -> list[ast.stmt] | None:
+    """The block in which a list gets its items, if there is one."""
+    facts = scope.facts
+    added = [c for c, where in facts.calls.get("append", ()) if where.function is scope.function and _is_of(c, name)]
+    if len(added) != 1 or not isinstance(statement := facts.parents[added[0]], ast.Expr):
+        return None
+    around = facts.parents[statement]
+    blocks: list[list[ast.stmt]] = [getattr(around, field, None) or [] for field in ("body", "orelse", "finalbody")]
+    return next((block for block in blocks if statement in block), None)
+
+
+def _is_of(call: ast.Call, name: str) -> bool:
+    match call.func:
+        case ast.Attribute(value=ast.Name(id=held)):
+            return held == name
+    return False
+
+
+def _is_compared_with_all(item: ast.Subscript, scope: Scope) -> bool:
+    """Whether it is only asked whether all items are alike: `items.count(items[0]) == len(items)`."""
+    items = ast.dump(item.value)
+    match outer := scope.facts.parents[item]:
+        case ast.Call(func=ast.Attribute(attr="count", value=counted)):
+            return ast.dump(counted) == items
+        case ast.Compare(ops=[ast.Eq() | ast.NotEq()]):
+            match around := scope.facts.parents[outer]:
+                case ast.GeneratorExp(elt=elt, generators=[ast.comprehension(iter=walked, ifs=[])]) if elt is outer:
+                    asking = scope.facts.parents[around]
+                    asks = isinstance(asking, ast.Call) and last_name(asking.func) in ("all", "any")
+                    return asks and ast.dump(walked) == items
+    return False
 
 
 def _asked_for_places(index: ast.expr, scope: Scope, program: Program) -> ast.expr | None:
@@ -255,13 +319,44 @@ def _is_complaint(node: ast.expr, scope: Scope) -> bool:
 
 
 def _is_only_told(node: ast.expr, scope: Scope) -> bool:
-    """Whether some items are only printed or logged, at once or one after the other:
+    """Whether some items are only printed or logged, at once or one after the other, or are part of such a text:
     `for name in sorted(names[:9]): print(name)`."""
     outer = scope.facts.parents[node]
     while isinstance(outer, ast.Call) and last_name(outer.func) in ("sorted", "enumerate"):
         outer = scope.facts.parents[outer]
-    statements = outer.body if isinstance(outer, ast.For) and not outer.orelse else [scope.facts.statement(node)]
-    return all(map(_tells, statements))
+    if isinstance(outer, ast.For) and not outer.orelse:
+        return all(map(_tells, outer.body)) or (all(map(_only_tells, outer.body)) and not _leaves_names(outer, scope))
+    match scope.facts.statement(node):
+        case ast.Assign(targets=[ast.Name(id=name)], value=ast.JoinedStr()) as message if name in scope.bindings:
+            reads = reads_of_binding(name, scope, message)
+            return any(_tells(scope.facts.statement(read.node)) for read in reads)
+        case statement:
+            return _tells(statement)
+
+
+def _leaves_names(loop: ast.For, scope: Scope) -> bool:
+    """Whether what a loop binds a name to may be read outside it."""
+    inside = set(walk(loop))
+    bound: list[tuple[str, ast.stmt]] = [(name, loop) for name in names_in(loop.target)]
+    bound += [(name, n) for n in inside if isinstance(n, ast.Assign) for name in names_in(*n.targets)]
+    owned = [(name, owner, node) for name, node in bound if (owner := scope.binding_scope(name)) is not None]
+    return any(read.node not in inside for name, owner, node in owned for read in reads_of_binding(name, owner, node))
+
+
+def _only_tells(statement: ast.stmt) -> bool:
+    """Whether a statement does nothing but to print or log, and to work out what it tells, by methods."""
+    match statement:
+        case ast.Assign(targets=[ast.Name()], value=value):
+            calls = (n.func for n in walk(value) if isinstance(n, ast.Call))
+            return all(isinstance(f, ast.Attribute) or last_name(f) in _TEXTS for f in calls)
+        case ast.If(test=test, body=body, orelse=orelse):
+            return not any(calls_in(test)) and all(map(_only_tells, (*body, *orelse)))
+        case ast.Try(body=body, handlers=handlers, orelse=orelse, finalbody=final):
+            within = (*body, *(s for handler in handlers for s in handler.body), *orelse, *final)
+            return all(map(_only_tells, within))
+        case ast.Pass() | ast.Continue() | ast.Break():
+            return True
+    return _tells(statement)
 
 
 def _tells(statement: ast.stmt) -> bool:
@@ -293,6 +388,8 @@ def method(parent: ast.Attribute, use: Use[Shown], edges: Edges) -> Steps:
             return (use.at(call),)
         case "tobytes", call if use.state == "sequence":
             return (use.become("text").at(call),)
+        case "index", call if _is_place_for_others(call, parent.value, use.scope):
+            return STOP
         case name, call if name in _table()["decides_methods"]:
             return decided(use, call, _table()["decides_methods"][name])
         case "pop", ast.Call(args=[ast.Constant(value=str()), *_] | [_, _]):  # of a dict
@@ -303,6 +400,30 @@ def method(parent: ast.Attribute, use: Use[Shown], edges: Edges) -> Steps:
                 return order_loops.rounds(emptied, use, edges)
             return decided(use, call, TAKEN)
     return STOP
+
+
+def _is_place_for_others(place: ast.Call, items: ast.expr, scope: Scope) -> bool:
+    """Whether the place of an item is only where another list has what belongs to it: `paths[names.index(name)]`, where
+    one of the lists is made of the other, item by item."""
+    facts = scope.facts
+    match facts.parents[place]:
+        case ast.Assign(targets=[ast.Name(id=name)]) as statement if name in scope.bindings:
+            places = [read.node for read in reads_of_binding(name, scope, statement)]
+        case _:
+            places = [place]
+    taken = [facts.parents[node] for node in places]
+    return bool(taken) and all(
+        isinstance(one, ast.Subscript) and one.slice is node and _belong_together(one.value, items, scope)
+        for one, node in zip(taken, places, strict=True)
+    )
+
+
+def _belong_together(one: ast.expr, other: ast.expr, scope: Scope) -> bool:
+    return (
+        ast.dump(one) == ast.dump(other)
+        or _is_of_each(_held(one, scope), other)
+        or _is_of_each(_held(other, scope), one)
+    )
 
 
 def _emptied_by(taken: ast.Attribute, scope: Scope) -> ast.While | None:
@@ -323,7 +444,7 @@ def passed(use: Use[Shown], call: ast.Call, asked: ast.expr, edges: Edges) -> St
         return STOP
     if name == "builtins.dict":
         return None if isinstance(use.parent, ast.keyword) else _made_dict(call, use, edges.program)
-    if use.state == "sequence" and name in table["texts"]:
+    if use.state == "sequence" and gives_text(name, call):
         return (use.become("text").at(call),)
     if name in table["copies"]:
         return (use.at(call),)

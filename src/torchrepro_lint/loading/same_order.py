@@ -13,6 +13,7 @@ from bisect import bisect_left, bisect_right
 from dataclasses import dataclass, field
 from functools import cache
 from itertools import combinations
+from operator import itemgetter
 
 from torchrepro_lint import catalogue
 from torchrepro_lint.dataflow import Call, Module, Program, Site, remembered, start_of
@@ -24,6 +25,7 @@ from torchrepro_lint.dataflow.follow import Follow, Policy
 from torchrepro_lint.dataflow.use import Sink, Steps, Use
 from torchrepro_lint.index import ModuleFacts, Scope, last_name
 from torchrepro_lint.loading.loaders import argument, loader_calls, loaders, samplers, shuffling
+from torchrepro_lint.loading.looked_at import is_for_evaluation, may_have_for_evaluation
 from torchrepro_lint.rng.ranks import has_ranks, is_chosen_by_ranks, is_seeded_by_rank
 
 _SPLIT = "torch.utils.data.random_split"  # draws once, when it is called
@@ -54,12 +56,15 @@ def differs_by_rank(call: Call) -> bool:
 
 
 def number_beside(call: Call) -> int:
-    """How many loaders and samplers the same function makes before that draw as well."""
+    """How many loaders and samplers the same function makes before that draw as well; those for an evaluation, which
+    may be left as they are, come last."""
     if call.name == _SPLIT:
         return 0
-    place, beside = start_of(call.node), _drawing(call.facts, call.program).get(call.scope.function)
+    beside = _drawing(call.facts, call.program).get(call.scope.function)
     if beside is None:
         return 0
+    start = start_of(call.node)
+    place = beside.of.get(start, (False, start))
     first = beside.first.get(place, place)
     tests = conditions(call.node, call.scope)
     instead = {other for test in tests for other in beside.under.get((test.owner, not test.taken), ()) if other < first}
@@ -106,23 +111,29 @@ def _all_drawing(facts: ModuleFacts, program: Program) -> list[Call]:
 class _Drawing:
     """Where one function makes loaders and samplers that draw, in order; and which of these run only under a test that
     comes out in one way. In a notebook, one that takes the name of another in a later cell takes its place: `first`
-    says where the name was given before."""
+    says where the name was given before. `of` has the place of each by where it begins."""
 
-    places: list[tuple[int, int]] = field(default_factory=list)
-    under: dict[tuple[ast.AST, bool], list[tuple[int, int]]] = field(default_factory=dict)
-    first: dict[tuple[int, int], tuple[int, int]] = field(default_factory=dict)
+    places: list[_Place] = field(default_factory=list)
+    under: dict[tuple[ast.AST, bool], list[_Place]] = field(default_factory=dict)
+    first: dict[_Place, _Place] = field(default_factory=dict)
+    of: dict[tuple[int, int], _Place] = field(default_factory=dict)
+
+
+_Place = tuple[bool, tuple[int, int]]  # whether it is for an evaluation, and where it is
 
 
 @remembered
 def _drawing(facts: ModuleFacts, program: Program) -> dict[Scope, _Drawing]:
     """The loaders and samplers of a file that draw, by the function that makes them."""
     found: dict[Scope, _Drawing] = {}
-    named: dict[tuple[Scope, str], tuple[int, int]] = {}
-    for call in _all_drawing(facts, program):
-        made = found.setdefault(call.scope.function, _Drawing())
-        place, key = start_of(call.node), (call.scope.function, _name(call))
-        before = named.setdefault(key, place)
-        if _cell(before, facts) < _cell(place, facts) and key[1]:
+    named: dict[tuple[Scope, str], _Place] = {}
+    may_evaluate = may_have_for_evaluation(facts)
+    placed = [((may_evaluate and is_for_evaluation(c), start_of(c.node)), c) for c in _all_drawing(facts, program)]
+    for place, call in sorted(placed, key=itemgetter(0)):
+        function, name = call.scope.function, _name(call)
+        made, before = found.setdefault(function, _Drawing()), named.setdefault((function, name), place)
+        made.of[place[1]] = place
+        if name and facts.source.cells and _cell(before, facts) < _cell(place, facts):
             made.first[place] = before
             continue
         made.first[place] = place
@@ -140,9 +151,9 @@ def _name(call: Call) -> str:
     return ""
 
 
-def _cell(place: tuple[int, int], facts: ModuleFacts) -> int:
+def _cell(place: _Place, facts: ModuleFacts) -> int:
     """The number of a notebook's cell; 0 in any other file."""
-    return bisect_right([first for first, _ in facts.source.cells], place[0])
+    return bisect_right([first for first, _ in facts.source.cells], place[1][0])
 
 
 def is_made_side_by_side(call: Call) -> bool:

@@ -15,6 +15,7 @@ from torchrepro_lint.dataflow import CallSite, Program, Site, remembered, rememb
 from torchrepro_lint.dataflow.abstract_values import Display, Element, Origin, Parameter, Reference, Result, Unknown
 from torchrepro_lint.dataflow.binding import argument_for, value_for
 from torchrepro_lint.dataflow.conditions import conditions
+from torchrepro_lint.dataflow.outcomes import COMPARE
 from torchrepro_lint.index import Binding, FunctionNode, ModuleFacts, Scope, calls_in
 from torchrepro_lint.project.disk import required
 from torchrepro_lint.project.versions import allows_from
@@ -68,8 +69,28 @@ class WorkerCalls:
         if owner is not None and isinstance(expr, ast.Attribute) and isinstance(expr.value, ast.Name):
             passed = self._given(owner, expr.attr) if expr.value.id == scope.function.self_name else None
             if passed is not None:
-                return self.program.origins(passed.node, passed.scope)
+                return self._chosen(passed)
         return self.program.origins(expr, scope)
+
+    def _chosen(self, passed: Site) -> list[Origin]:
+        """Where a value comes from, without what a function returns only for other arguments than those that it has
+        there: `transform_for("test")`."""
+        call, scope = passed.node, passed.scope
+        if isinstance(call, ast.Name) and (owner := scope.binding_scope(call.id)) is not None:
+            match owner.bindings.get(call.id):
+                case [Binding(kind="assign", value=ast.Call() as made)]:
+                    call, scope = made, owner
+        origins = self.program.origins(*passed)
+        if not isinstance(call, ast.Call):
+            return origins
+        return [o for o in origins if not (isinstance(o, Result) and self._is_for_others(o, call, scope))]
+
+    def _is_for_others(self, made: Result, call: ast.Call, scope: Scope) -> bool:
+        function = made.scope.function
+        if self.program.resolve(call.func, scope) is not function:
+            return False
+        tests = conditions(made.node, made.scope)
+        return any(_outcome(c.test, Site(call, scope), function, self.program) is (not c.holds) for c in tests)
 
     def hold(self, owner: Scope, made: Result) -> None:
         """Look at this construction of a class from now on, in the methods that it inherits too."""
@@ -252,6 +273,30 @@ class WorkerCalls:
         if random:
             self.found.append(WorkerDraw("own", scope.facts, call.func))
         return random is not None
+
+
+def _outcome(test: ast.expr, call: Site, function: Scope, program: Program) -> bool | None:
+    """How a test of a parameter comes out in a function that is called there: `mode == "train"`; None if unknown."""
+    match test:
+        case ast.UnaryOp(op=ast.Not(), operand=inner):
+            known = _outcome(inner, call, function, program)
+            return None if known is None else not known
+        case ast.Name(id=name):
+            value = _argument(name, call, function, program)
+            return None if value is None else bool(value)
+        case ast.Compare(left=ast.Name(id=name), ops=[ast.Eq() | ast.NotEq() as op], comparators=[other]):
+            value, wanted = _argument(name, call, function, program), program.literal(other, function)
+            return None if value is None or wanted is None else COMPARE[type(op)](value, wanted)
+    return None
+
+
+def _argument(name: str, call: Site, function: Scope, program: Program) -> object:
+    """The constant that a parameter has in a call, if that is all that it is ever bound to; else None."""
+    match function.bindings.get(name):
+        case [Binding(kind="parameter") as parameter]:
+            given = value_for(call.node, call.scope, function, parameter)  # type: ignore[arg-type]
+            return program.literal(*given) if given is not None else None
+    return None
 
 
 def _bound(binding: Binding) -> ast.expr | None:

@@ -26,7 +26,7 @@ _LOADING = _words(
     r"^_*(?:un)?merge(?:_adapter|_weights)?$",
     r"state_dict|checkpoint|pretrained",
 )
-_LOADED = re.compile(r"^(?:state_dict|checkpoint|checkpoint_model|ckpt|sd|state|pretrained)$")
+_LOADED = re.compile(r"^(?:state_dict|checkpoint(?:_model)?|pos_\w+_(?:checkpoint|ckpt)|ckpt|sd|state|pretrained)$")
 _DATA = _words(
     r"^_*(?:__getitem__|collate|preprocess|augment|transform|read)",
     r"^_*load_(?:image|audio|video|data)",

@@ -9,7 +9,7 @@ import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 
-from torchrepro_lint.dataflow import CallSite, Program, remembered, remembered_in_file
+from torchrepro_lint.dataflow import CallSite, Program, Site, remembered, remembered_in_file
 from torchrepro_lint.dataflow.abstract_values import Constant, is_configured
 from torchrepro_lint.dataflow.binding import argument_for, named_parameters
 from torchrepro_lint.dataflow.enclosing import is_in_body
@@ -166,13 +166,42 @@ def _handed_on(call: CallSite, function: Scope, further: int, program: Program) 
         text = caller.facts.text(seed) if ast.unparse(seed) not in _stored(caller) else ""
     if text.isdecimal():
         return text
+    return _read_in(function, text, call) or (_number(seed, caller, program) if text else None)
+
+
+def _read_in(function: Scope, text: str, call: CallSite) -> str | None:
+    """What stands as `text` where a function is called, as the function reads it: through a parameter that gets what
+    holds it, or through what the whole file has."""
+    node, caller = call[0], call[1].function
     root = next(iter(re.findall(r"^[^\W\d]\w*", text)), "")
     for parameter in named_parameters(function):
         passed = argument_for(node, function, parameter)
         if isinstance(passed, ast.Name) and passed.id == root and len(function.bindings[parameter]) == 1:
             return parameter + text.removeprefix(root)
     is_shared = {s.binding_scope(root) for s in (caller, function)} == {function.facts.scope}
-    return text if is_shared else _number(seed, caller, program) if text else None
+    return text if is_shared else None
+
+
+def seed_read_in(scope: Scope, node: ast.AST, seed: Site, program: Program) -> str | None:
+    """A seed that a call further on is given, as it can be written at `node`: in the same function, or in one that all
+    its callers hand what holds the seed."""
+    function, giver = scope.function, seed.scope.function
+    named = (n for n in walk(seed.node) if isinstance(n, ast.Name))
+    if seed.scope.facts is not scope.facts or not _is_repeatable(seed.node, giver, 0, program):
+        return None
+    text = giver.facts.text(seed.node)
+    if ast.unparse(seed.node) in _stored(giver):
+        return None
+    if function is giver:
+        bound = [b for name in named for b in giver.bindings.get(name.id, ())]
+        return text if all(b.kind == "parameter" or _is_above(b.node, node) for b in bound) else None
+    calls = program.callers_of(function) if function.kind == "function" else None
+    found = {_read_in(function, text, call) if call[1].function is giver else None for call in calls or ()}
+    return found.pop() if len(found) == 1 else None
+
+
+def _is_above(binding: ast.AST, node: ast.AST) -> bool:
+    return getattr(binding, "lineno", 0) < getattr(node, "lineno", 0)
 
 
 def _number(seed: ast.expr | None, scope: Scope, program: Program) -> str | None:

@@ -146,6 +146,8 @@ def _is_described(call: ast.Call, scope: Scope, program: Program) -> bool:
     match facts.parents.get(made):
         case ast.Call(func=func, args=[first, *_]) if first is made:
             return _describes(func, scope, program)
+        case ast.Attribute(attr=attr) as part if attr in _PARTS and (parts := facts.call_of(part)) is not None:
+            return _is_measured(facts.parents.get(parts), parts, facts)
         case ast.Assign(targets=[ast.Name() as target]) as statement if scope.kind in ("function", "module"):
             if scope.binding_scope(target.id) is not scope or _reads_all_names(scope):
                 return False

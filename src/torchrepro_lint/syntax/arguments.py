@@ -24,6 +24,7 @@ _CLOSED = re.compile(r"(?:\s*\))*")  # brackets around an argument are no part o
 _COMMA = re.compile(r"\s*,(\s*)")
 _BRACKET = re.compile(r"\s*\((\s*)")
 _INTRICATE = re.compile(r"[#\\\r\f]")  # in a call that may have comments, or lines that end otherwise than by a newline
+_ON_THREE_LINES = re.compile(r"(.*[([{])\n\s*(.*[^,\s])\n\s*([)\]}].*)")  # without a comma that keeps them apart
 _VALUE = "_value_of_the_new_argument_"
 _MAGIC = re.compile(r"\s*pass;|[^=]*= {5,}")  # what stands for `%time f()` and `x = %time f()`
 
@@ -92,7 +93,9 @@ def _plainly(facts: ModuleFacts, call: ast.Call, text: str, name: str, value: st
         start + len(a.arg) for a, start in zip(arguments, starts, strict=True) if isinstance(a, ast.keyword) and a.arg
     ]
     blank = " " if named and all(text[place].isspace() for place in named) else ""
-    new, count = f"{name}{blank}={blank}{value}", len(arguments)
+    keywords = [a for a in arguments if isinstance(a, ast.keyword) and a.arg]
+    names = [(str(a.arg), len(text[end:]) - len(text[end:].lstrip())) for a, end in zip(keywords, named, strict=True)]
+    new, count = f"{_aligned(name, names) or name + blank}={blank}{value}", len(arguments)
     while count and isinstance(arguments[count - 1], ast.keyword) and text.startswith("**", starts[count - 1]):
         count -= 1
     if count < len(arguments):  # `**options` stay the last
@@ -102,6 +105,14 @@ def _plainly(facts: ModuleFacts, call: ast.Call, text: str, name: str, value: st
     trailing = _COMMA.match(text, ends[-1])
     rest = f"{text[ends[-1] : trailing.start(1)]}{_without_blank_lines(trailing[1])}" if trailing is not None else ""
     return f"{text[: ends[-1]]},{space}{new}{rest}{text[trailing.end() if trailing is not None else ends[-1] :]}"
+
+
+def _aligned(name: str, others: Sequence[tuple[str, int]]) -> str:
+    """A name with blanks up to the column of the `=` behind other names, each with so many blanks, where that is one
+    for names of several lengths."""
+    widths = {len(other) + blanks for other, blanks in others}
+    is_aligned = len(widths) == 1 and len({len(other) for other, _ in others}) > 1
+    return f"{name:<{max(len(name) + 1, *widths)}}" if is_aligned else ""
 
 
 def _behind_brackets(text: str, end: int) -> int:
@@ -157,7 +168,14 @@ def _appended(call: cst.Call, name: str, value: str) -> cst.Call:
     equals = [a.equal for a in call.args if isinstance(a.equal, cst.AssignEqual)]  # as most are written here
     spaced = bool(equals) and all(e.whitespace_before.empty is False for e in equals)
     blank = cst.SimpleWhitespace(" ") if spaced else tight
-    new = cst.Arg(cst.parse_expression(value), cst.Name(name), equal=cst.AssignEqual(blank, blank))
+    written = [
+        (a.keyword.value, a.equal.whitespace_before)
+        for a in call.args
+        if isinstance(a.equal, cst.AssignEqual) and a.keyword
+    ]
+    aligned = _aligned(name, [(n, len(w.value)) for n, w in written if isinstance(w, cst.SimpleWhitespace)])
+    before = cst.SimpleWhitespace(aligned[len(name) :]) if aligned else blank
+    new = cst.Arg(cst.parse_expression(value), cst.Name(name), equal=cst.AssignEqual(before, blank))
     if not call.args:
         return call.with_changes(args=[new])
     between = _separator(call)
@@ -245,8 +263,12 @@ def _within_width(facts: ModuleFacts, call: ast.Call, edit: Edit, style: Style) 
     width = style.width or _width(source)
     if len(head) + len(edit.text) + len(tail) <= width:
         return edit
-    if (style.hangs or source.hangs) and _is_whole_value(facts, call):
-        return _hanging(facts, call, edit.text.strip(", "), width)
+    if (style.hangs or source.hangs) and (last := _ends_value(facts, call)) is not None:
+        at_last = within(facts, call, [edit], width)[0] if last is not call else edit
+        first = at_last.text.partition(source.newline)[0]
+        if at_last is not edit and at_last.range.start.column - 1 + len(first) <= width:
+            return at_last  # broken at the last bracket
+        return _hanging(facts, call, last, edit.text.strip(", "), width)
     whole = facts.statement(call)
     if isinstance(getattr(whole, "value", None), ast.IfExp) and len(line) <= width:
         broken = within(facts, call, [edit], width)
@@ -327,23 +349,30 @@ def _with_new(facts: ModuleFacts, call: ast.Call, new: str) -> list[str]:
     return [*texts[: len(texts) - doubled], new, *texts[len(texts) - doubled :]]
 
 
-def _is_whole_value(facts: ModuleFacts, call: ast.Call) -> bool:
-    """Whether a call on one line is all that its statement assigns, returns or runs, with its arguments right within
-    the parentheses."""
-    parent = facts.parents.get(call)
-    if not isinstance(parent, ast.Assign | ast.AnnAssign | ast.Expr | ast.Return) or parent.value is not call:
-        return False
+def _ends_value(facts: ModuleFacts, call: ast.Call) -> ast.expr | None:
+    """What a statement assigns, returns or runs, where a call on one line, with its arguments right within the
+    parentheses, is all of that, or begins it: `Model(width).fit(data)`."""
+    last: ast.expr = call
+    while isinstance(part := facts.parents.get(last), ast.Attribute | ast.Call) and last in (
+        getattr(part, "value", None),
+        getattr(part, "func", None),
+    ):
+        last = part
+    parent = facts.parents.get(last)
+    if not isinstance(parent, ast.Assign | ast.AnnAssign | ast.Expr | ast.Return) or parent.value is not last:
+        return None
     if call.end_lineno != call.lineno:
-        return False
-    first, last = facts.range(_arguments(facts, call)[0]), facts.range(_arguments(facts, call)[-1])
+        return None
+    first, final = facts.range(_arguments(facts, call)[0]), facts.range(_arguments(facts, call)[-1])
     line, end = facts.source.line(call.lineno), facts.range(call).end
     begins = line[facts.range(call.func).end.column - 1 : first.start.column - 1].strip() == "("
-    return begins and line[last.end.column - 1 : end.column - 1].strip() in (")", ",)")
+    is_within = begins and line[final.end.column - 1 : end.column - 1].strip() in (")", ",)")
+    return last if is_within else None
 
 
-def _hanging(facts: ModuleFacts, call: ast.Call, new: str, width: int) -> Edit:
+def _hanging(facts: ModuleFacts, call: ast.Call, last: ast.expr, new: str, width: int) -> Edit:
     """All arguments on a line of their own, or each on one where they are too long for that, as formatters do; the new
-    one last, before `**`."""
+    one last, before `**`. What follows the call, up to the end of `last`, goes on the line of its bracket if it can."""
     source, texts = facts.source, _with_new(facts, call, new)
     line = source.line(call.lineno)
     outer = line[: len(line) - len(line.lstrip())]
@@ -352,6 +381,11 @@ def _hanging(facts: ModuleFacts, call: ast.Call, new: str, width: int) -> Edit:
     lines = [together] if len(together) <= width else [f"{inner}{text}," for text in texts]
     start, end = facts.range(call.func).end, facts.range(call).end
     text = source.newline.join(["(", *lines, f"{outer})"])
+    following = source.text[source.offset(end) : source.offset(facts.range(last).end)]
+    parts = _ON_THREE_LINES.fullmatch(following)
+    joined = "".join(parts.groups()) if parts is not None else ""
+    if joined and len(outer) + 1 + len(joined) <= width and not _INTRICATE.search(following):
+        return Edit(source.rel, Range(start, facts.range(last).end), text + joined)
     return Edit(source.rel, Range(start, end), text)
 
 

@@ -12,6 +12,7 @@ import sys
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Sequence
+from itertools import takewhile
 from typing import Literal
 
 from torchrepro_lint.index import FunctionNode, ModuleFacts, Scope
@@ -36,8 +37,23 @@ _BETWEEN = (ast.Pass, ast.Expr, ast.Assign, ast.AnnAssign, ast.AugAssign, ast.If
 
 
 def new_import(facts: ModuleFacts, module: str, line: str, scope: Scope, at: ast.AST | None) -> Edit:
-    """Put the import `line` where it has run before `at` in `scope` needs it."""
+    """Put the import `line` where it has run before `at` in `scope` needs it: with those of the main guard, where the
+    file has no others."""
     groups = _in_one_cell(facts, _groups(facts, _reach(facts, scope, at)), at)
+    late = _groups(facts, _heading_guard(facts, scope, at)) if not groups else []
+    edit = _placed(facts, groups or late, module, line)
+    indent = " " * late[0][0].col_offset if late else ""
+    return Edit(edit.path, edit.range, re.sub(r"(?m)^(?=\S)", indent, edit.text))
+
+
+def _heading_guard(facts: ModuleFacts, scope: Scope, at: ast.AST | None) -> Sequence[ast.stmt]:
+    """The imports at the top of the main guard around `at`."""
+    if scope is not facts.scope or facts.guard is None or at is None or not facts.in_guard(at):
+        return []
+    return list(takewhile(lambda n: isinstance(n, _Import) and n.lineno < getattr(at, "lineno", 0), facts.guard.body))
+
+
+def _placed(facts: ModuleFacts, groups: Sequence[Sequence[_Import]], module: str, line: str) -> Edit:
     kind = _kind(facts, module, 0)
     alike = [same for group in groups if (same := [n for n in group if _kind_of(facts, n) == kind])]
     if alike:
