@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Literal, NamedTuple
 
 from torchrepro_lint import catalogue
-from torchrepro_lint.dataflow import CallSite, Program, Site, remembered, remembered_in_file
+from torchrepro_lint.dataflow import UNKNOWN, CallSite, Program, Site, remembered, remembered_in_file
 from torchrepro_lint.dataflow.abstract_values import Display, Element, Origin, Parameter, Reference, Result, Unknown
 from torchrepro_lint.dataflow.binding import argument_for, value_for
 from torchrepro_lint.dataflow.conditions import conditions
@@ -283,20 +283,20 @@ def _outcome(test: ast.expr, call: Site, function: Scope, program: Program) -> b
             return None if known is None else not known
         case ast.Name(id=name):
             value = _argument(name, call, function, program)
-            return None if value is None else bool(value)
+            return None if value is UNKNOWN else bool(value)
         case ast.Compare(left=ast.Name(id=name), ops=[ast.Eq() | ast.NotEq() as op], comparators=[other]):
             value, wanted = _argument(name, call, function, program), program.literal(other, function)
-            return None if value is None or wanted is None else COMPARE[type(op)](value, wanted)
+            return None if UNKNOWN in (value, wanted) else COMPARE[type(op)](value, wanted)
     return None
 
 
 def _argument(name: str, call: Site, function: Scope, program: Program) -> object:
-    """The constant that a parameter has in a call, if that is all that it is ever bound to; else None."""
+    """The constant that a parameter has in a call, if that is all that it is ever bound to."""
     match function.bindings.get(name):
         case [Binding(kind="parameter") as parameter]:
             given = value_for(call.node, call.scope, function, parameter)  # type: ignore[arg-type]
-            return program.literal(*given) if given is not None else None
-    return None
+            return program.literal(*given) if given is not None else UNKNOWN
+    return UNKNOWN
 
 
 def _bound(binding: Binding) -> ast.expr | None:
