@@ -53,6 +53,60 @@ def test_a_comment_in_what_all_import_leaves_the_others_alone(tmp_path: Path, mo
     assert "model.py" not in checked
 
 
+_TRAINS = "net(torch.ones(2)).sum().backward()\n"
+_DRAWS = "import torch\n\n\ndef build():\n    return torch.nn.Linear(2, 2)\n"
+CHOSEN = {  # a module by a part of its name, a class by a registry, what a subclass sets
+    "named": (
+        {
+            "train.py": "import importlib, sys, torch\n"
+            'net = importlib.import_module(f"nets.{sys.argv[1]}").build()\n' + _TRAINS,
+            "nets/__init__.py": "",
+            "nets/plain.py": "def build():\n    return print\n",
+        },
+        {"nets/linear.py": _DRAWS},
+    ),
+    "registered": (
+        {
+            "table.py": "NETS = {}\n\n\ndef register(cls):\n    NETS[cls.__name__] = cls\n    return cls\n",
+            "nets.py": "from table import register\n",
+            "train.py": "import sys, torch, nets, more\nfrom table import NETS\nnet = NETS[sys.argv[1]]()\n" + _TRAINS,
+            "more.py": "",
+        },
+        {"more.py": "import torch\nfrom table import register\n\n\n@register\nclass Net(torch.nn.Linear):\n    pass\n"},
+    ),
+    "derived": (
+        {
+            "base.py": "class Base:\n    data = None\n\n    def run(self, net):\n        for x in self.data():\n"
+            "            net(x).sum().backward()\n",
+            "train.py": "import own\nown.start()\n",
+            "own.py": "def start():\n    pass\n",
+        },
+        {
+            "own.py": "import random\nfrom base import Base\n\n\ndef rows():\n    yield random.random()\n\n\n"
+            "class Own(Base):\n    data = rows\n\n\ndef start():\n    Own().run(print)\n"
+        },
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", CHOSEN)
+def test_what_is_chosen_by_name_is_found_when_it_comes_and_goes(tmp_path: Path, kind: str) -> None:
+    files, changed = CHOSEN[kind]
+    root = write_project(tmp_path / "project", files)
+    before = lint(root)
+    for name, text in changed.items():
+        (root / name).write_text(text)
+    after = lint(root)
+    assert after == lint(root, "--no-cache")
+    assert after != before
+    for name in changed:
+        if name in files:
+            (root / name).write_text(files[name])
+        else:
+            (root / name).unlink()
+    assert lint(root) == before
+
+
 def test_what_is_quickly_found_again_is_not_written(tmp_path: Path) -> None:
     root = write_project(tmp_path / "project")
     lint(root, "model.py")
