@@ -8,11 +8,10 @@ from collections.abc import Iterator
 
 from torchrepro_lint.checks.argument_edit import passing
 from torchrepro_lint.checks.draft import Draft
-from torchrepro_lint.dataflow import Call, Module, Program, remembered
+from torchrepro_lint.dataflow import Call, Module, Program, remembered, remembered_in_file
 from torchrepro_lint.dataflow.execution_count import runs_often, runs_once
 from torchrepro_lint.elements import Certainty
-from torchrepro_lint.index import ModuleFacts, Scope
-from torchrepro_lint.index.parents import walk
+from torchrepro_lint.index import ModuleFacts, Scope, calls_in, keyword_value
 from torchrepro_lint.loading.looked_at import is_shown
 from torchrepro_lint.project.contents import is_test
 from torchrepro_lint.project.entries import files_of_programs
@@ -31,7 +30,7 @@ def check(module: Module, program: Program) -> Iterator[Draft]:
     for call in calls:
         often = runs_often(program, call.node, call.scope)  # a bootstrap would give the same sample in each iteration
         seed = seed_text(call.scope, call.node, program)
-        seed = _number_beside(call.scope.function, program) or seed if seed.isdecimal() else seed
+        seed = _number_beside(call.scope.function) or seed if seed.isdecimal() else seed
         edits = () if often else passing(call, SEED, seed, position(call))
         is_beside = alike[call.name, call.scope] > 1
         unsafe = _draws_at_once(call) and (is_beside or not runs_once(program, call.node, call.scope))
@@ -48,11 +47,11 @@ def check(module: Module, program: Program) -> Iterator[Draft]:
         )
 
 
-@remembered
-def _number_beside(function: Scope, program: Program) -> str:  # noqa: ARG001
+@remembered_in_file
+def _number_beside(function: Scope) -> str:
     """The number that most calls of a function are given, if any: its file may have others elsewhere."""
-    calls = (n for n in walk(function.node) if isinstance(n, ast.Call)) if function.kind == "function" else ()
-    given = (k.value for call in calls for k in call.keywords if k.arg == SEED)
+    calls = calls_in(function.node) if function.kind == "function" else ()
+    given = (keyword_value(call, SEED) for call in calls)
     numbers = Counter(str(v.value) for v in given if isinstance(v, ast.Constant) and is_seed(v))
     return next((number for number, _ in numbers.most_common(1)), "")
 

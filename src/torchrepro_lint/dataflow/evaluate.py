@@ -491,7 +491,7 @@ class Evaluation(Generic[V]):
     def _call(self, call: ast.Call, scope: Scope) -> V:
         if (known := self._domain.known_call(call, scope, self)) is not None:
             return known
-        if getattr(call.func, "attr", getattr(call.func, "id", ""))[:4] in BEGINNINGS:
+        if last_name(call.func)[:4] in BEGINNINGS:
             kept, is_called = self._values.chosen(call, scope) or ((), False)
             give = self._called if is_called else self._domain.reference
             if kept:
