@@ -168,10 +168,13 @@ def _is_left_off(value: ast.expr, scope: Scope, program: Program) -> bool:
 
 
 def _narrowed(value: ast.expr, scope: Scope) -> ast.expr:
-    """What has to be on for a value to be on: `shuffle` of `shuffle and not is_stream`, or of a name for that."""
-    written = [value, *(b.value for b in scope.bindings_of(value))] if isinstance(value, ast.Name) else [value]
-    both = next((w for w in written if isinstance(w, ast.BoolOp) and isinstance(w.op, ast.And)), None)
-    return both.values[0] if both is not None else value
+    """What has to be on for a value to be on: `shuffle` of `shuffle and not is_stream`, or of a parameter that is set
+    to that and to nothing else."""
+    set_to = [b.value for b in scope.bindings_of(value) if b.kind != "parameter"] if isinstance(value, ast.Name) else []
+    match set_to or [value]:
+        case [ast.BoolOp(op=ast.And(), values=[first, *_])]:
+            return first
+    return value
 
 
 def _comes_off(origin: Origin, program: Program) -> bool:
