@@ -117,7 +117,7 @@ def test_no_edge(text: str, tmp_path: Path) -> None:
     [
         "unknown(make())",
         "x.y = make()",
-        "f = lambda: make()",
+        "run(lambda: make())",
         "x = {make()}",
         "f(*make())",
         "class A(B, kind=make()): pass",

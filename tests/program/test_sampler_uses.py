@@ -189,7 +189,7 @@ def test_the_methods_that_are_called_are_noted(tmp_path: Path) -> None:
         "args.sampler = DistributedSampler(d)\n",
         "from pkg import Trainer\nTrainer(DistributedSampler(d))\n",
         "def f(*args): pass\nf(DistributedSampler(d))\n",
-        "f = lambda: DistributedSampler(d)\n",
+        "run(lambda: DistributedSampler(d))\n",
         "x = {*a, DistributedSampler(d)}\n",
     ],
 )

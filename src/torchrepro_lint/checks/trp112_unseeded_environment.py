@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from itertools import chain
+from typing import NamedTuple
 
 from torchrepro_lint.checks.draft import Draft, Fix, Place
 from torchrepro_lint.checks.generator_doubts import is_seed_unclear
@@ -23,6 +25,14 @@ from torchrepro_lint.seeding.training import only_evaluates, trains_nothing
 from torchrepro_lint.syntax import insert_after
 
 
+class _Made(NamedTuple):
+    """An environment, what draws from it, and how many others the same function makes above."""
+
+    call: Call
+    found: environments.Unseeded
+    beside: int
+
+
 def check(module: Module, program: Program) -> Iterator[Draft]:
     """Report each environment where it is made; of two branches of which one runs, in the first."""
     if is_test(module.facts):
@@ -34,22 +44,11 @@ def check(module: Module, program: Program) -> Iterator[Draft]:
         certainty = Certainty.CERTAIN if environments.surely_draws(call) else Certainty.LIKELY
         yield Draft(call.node, {"call": call.written}, "sampled" if samples else None,
                     certainty=certainty, edits=fix.edits, unsafe=fix.unsafe)  # fmt: skip
-    known: dict[ast.AST, list[Call]] = {}  # those that are drawn from at the same place
-    above: dict[Scope, set[str]] = {}  # the environments that the same function makes above
-    for call in environments.made(module):
-        name, named = _name(call), above.setdefault(call.scope, set())
-        beside = len(named - {name})
-        named.add(name)
-        found = environments.unseeded(call, program)
-        if found is None or (found.reset is not None and environments.may_be_the_projects_own(call, program)):
-            continue
+    for made in _by_draw(module, program):
+        call, found, _ = made[0]
         draws = [site for site in (found.reset, found.sampled) if site is not None]
-        others = known.setdefault(draws[0].node, [])
-        if any(are_exclusive((call.node, call.scope), (other.node, other.scope)) for other in others):
-            continue
-        others.append(call)
         is_used = only_evaluates(call.facts, program) or trains_nothing(call.facts, program)
-        fix = _seeded(call, found, beside, program)
+        fix = _together([_seeded(*one, program) for one in made])
         yield Draft(
             call.node,
             {"call": call.written},
@@ -60,6 +59,43 @@ def check(module: Module, program: Program) -> Iterator[Draft]:
             edits=fix.edits,
             unsafe=fix.unsafe or is_used,
         )
+
+
+def _by_draw(module: Module, program: Program) -> Iterable[list[_Made]]:
+    """The environments that are never given a seed: those together that branches make of which one runs, and that are
+    first drawn from at the same place."""
+    found: list[list[_Made]] = []
+    at: dict[ast.AST, list[list[_Made]]] = {}  # by where they are first drawn from
+    above: dict[Scope, set[str]] = {}  # the environments that the same function makes above
+    for call in environments.made(module):
+        name, named = _name(call), above.setdefault(call.scope, set())
+        beside = len(named - {name})
+        named.add(name)
+        drawn = environments.unseeded(call, program)
+        if drawn is None or (drawn.reset is not None and environments.may_be_the_projects_own(call, program)):
+            continue
+        first = drawn.reset or drawn.sampled
+        assert first is not None
+        groups = at.setdefault(first.node, [])
+        group = next((g for g in groups if all(_are_exclusive(call, other) for other, _, _ in g)), None)
+        if group is None:
+            group = []
+            groups.append(group)
+            found.append(group)
+        group.append(_Made(call, drawn, group[0].beside if group else beside))
+    return found
+
+
+def _together(fixes: list[Fix]) -> Fix:
+    """One fix that makes all of them, or none."""
+    if len(fixes) == 1:
+        return fixes[0]
+    edits = [fix.edits for fix in fixes if isinstance(fix.edits, tuple) and fix.edits]
+    return Fix(tuple(chain(*edits)) if len(edits) == len(fixes) else (), any(fix.unsafe for fix in fixes))
+
+
+def _are_exclusive(call: Call, other: Call) -> bool:
+    return are_exclusive((call.node, call.scope), (other.node, other.scope))
 
 
 def _name(call: Call) -> str:
@@ -82,7 +118,9 @@ def _seeded(call: Call, found: environments.Unseeded, beside: int, program: Prog
             name = call.facts.text(target)
         case _:
             return Fix()
-    if runs_often(program, call.node, call.scope) or is_made_side_by_side(call):
+    function = call.scope.function
+    is_passed_on = function.kind == "function" and program.callers_of(function) == []
+    if is_passed_on or runs_often(program, call.node, call.scope) or is_made_side_by_side(call):
         return Fix()  # each would go through the same states
     given = _given_below(call, statement, name, found)
     if given is not None:

@@ -104,20 +104,24 @@ class Callers:
     # -- calls --------------------------------------------------------------------------------------------------
     def _find(self, function: Scope) -> list[CallSite] | None:
         found: list[CallSite] = []
-        for owner in self._owners(function):
+        owners = self._owners(function)
+        if owners is None:
+            return None
+        for owner in owners:
             paths = self._paths(function, _called_by(function, owner))
             if paths is None:
                 return None
             found += self._calls_in(paths, function, owner)
         return found
 
-    def _owners(self, function: Scope) -> list[Scope | None]:
-        """The class of a method; with a constructor's, those of the same file that have inherited it."""
+    def _owners(self, function: Scope) -> list[Scope | None] | None:
+        """The class of a method; with a constructor's, those that have inherited it; None where they are many."""
         owner, names = function.parent, self._project.names
         if owner is None or function.own_name != CONSTRUCTOR:
             return [owner]
-        classes = owner.facts.scope.children.values()
-        derived = [c for c in classes if c.kind == "class" and c is not owner and owner in names.bases(c)]
+        derived = names.derived(owner)
+        if derived is None:
+            return None
         return [owner, *(c for c in derived if names.class_member(c, CONSTRUCTOR) is function)]
 
     def _calls_in(self, paths: Iterable[Path], function: Scope, owner: Scope | None) -> Iterator[CallSite]:

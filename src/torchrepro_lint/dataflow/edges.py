@@ -17,7 +17,7 @@ from torchrepro_lint.dataflow.binding import argument_place, fields, parameter_a
 from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.dataflow.reaching_definitions import reads_of_binding, reads_of_object
 from torchrepro_lint.dataflow.sites import CallSite, Site
-from torchrepro_lint.dataflow.use import ANY, ESCAPED, STOP, Argument, Held, Step, Steps, Use
+from torchrepro_lint.dataflow.use import ANY, CALLED, ESCAPED, STOP, Argument, Held, Step, Steps, Use
 from torchrepro_lint.index import FunctionNode, Scope, last_name
 from torchrepro_lint.index.compact import by_kind
 from torchrepro_lint.project.contents import is_test
@@ -136,6 +136,9 @@ class Edges:
             yield ESCAPED
         for call, scope in calls or ():
             yield use.site(Site(call, scope))
+        if calls == [] and function.parent is not None and function.parent.kind != "class":
+            made = reads_of_binding(function.own_name, function.parent, function.node)
+            yield from map(use.inside(CALLED).site, made)  # the function is returned, or passed on
         for call, scope in self.program.callers.jobs(function):
             yield use.inside(_RESULT).site(Site(call, scope))
 
@@ -232,6 +235,10 @@ def _each(use: Use[Any], target: ast.expr, node: ast.AST, edges: Edges) -> Steps
     return edges.into(target, node, replace(use, path=use.path[1:]))
 
 
+def _given_by(use: Use[Any], parent: ast.Lambda, _: Edges) -> Iterator[Step]:
+    yield use.inside(CALLED).at(parent) if parent.body is use.node else ESCAPED
+
+
 def _entered(use: Use[Any], parent: ast.withitem, edges: Edges) -> Steps:
     if parent.optional_vars is None:
         return STOP
@@ -275,6 +282,8 @@ def _passed(use: Use[Any], parent: ast.Call | ast.keyword, edges: Edges) -> Iter
     if call is None:
         if not isinstance(parent, ast.Call):  # a keyword of a class definition
             yield ESCAPED
+        elif use.path[:1] == (CALLED,):
+            yield use.at(parent, use.path[1:])
         return
     name, position = None, argument_place(call, use.node)
     if isinstance(parent, ast.keyword):
@@ -367,7 +376,7 @@ _KINDS: dict[type, Callable[[Use[Any], Any, Edges], Steps]] = {
     ast.Tuple: _packed, ast.List: _packed, ast.Dict: _entry, ast.Starred: _starred,
     ast.ListComp: _element, ast.SetComp: _element, ast.GeneratorExp: _element, ast.DictComp: _element,
     ast.For: _iterated, ast.AsyncFor: _iterated, ast.comprehension: _generated, ast.withitem: _entered,
-    ast.Return: lambda use, _, edges: edges.returned(use),
+    ast.Return: lambda use, _, edges: edges.returned(use), ast.Lambda: _given_by,
     ast.Yield: lambda use, _, edges: edges.returned(use.inside(ANY)),
     ast.YieldFrom: lambda use, _, edges: edges.returned(_anywhere(use)) if use.path else STOP,
     ast.Attribute: _attribute, ast.Subscript: _item, ast.Call: _passed, ast.keyword: _passed,

@@ -647,7 +647,8 @@ class Values(Evaluation["list[Origin]"]):
         is_open = self._is_open(own, shared)
         if not is_open and (own or any(b.kind in ("function", "class") for b, _ in shared)):
             return [owner]
-        setting = [c for c in self._names.derived(owner) if name in c.bindings or (is_open and name in c.attributes)]
+        derived = self._names.derived(owner) or ()
+        setting = [c for c in derived if name in c.bindings or (is_open and name in c.attributes)]
         if not setting or (not is_open and self._is_made(owner)):
             return [owner]
         is_told = is_open and all(b.value is not None or b.kind == "function" for b, _ in (*own, *shared))

@@ -12,6 +12,7 @@ from torchrepro_lint.dataflow.sites import Site
 from torchrepro_lint.index import Scope
 
 ANY = "*"
+CALLED = "()"
 
 Path: TypeAlias = "tuple[object, ...]"
 State = TypeVar("State")
@@ -21,7 +22,8 @@ Found = TypeVar("Found")
 @dataclass(frozen=True, slots=True, eq=False)
 class Use(Generic[State]):
     """A place that the value has reached: `node` is the value, or a container that holds it under `path` (keys and
-    positions, attributes as `.name`, ANY). `state` is what the policy remembers of the way here."""
+    positions, attributes as `.name`, ANY), or a function that gives it (CALLED). `state` is what the policy remembers
+    of the way here."""
 
     node: ast.expr
     scope: Scope
@@ -51,7 +53,7 @@ class Use(Generic[State]):
         """It is the value of `node`, too, which stands around it."""
         assert isinstance(node, ast.expr)
         scope = self.scope
-        if scope.node is node and scope.parent is not None:  # a comprehension that the place is in
+        if scope.node is node and scope.parent is not None:  # a comprehension or lambda that the place is in
             scope = scope.parent
         return Use(node, scope, self.state, self.path if path is None else path)
 

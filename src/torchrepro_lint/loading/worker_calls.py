@@ -14,9 +14,10 @@ from torchrepro_lint import catalogue
 from torchrepro_lint.dataflow import UNKNOWN, CallSite, Program, Site, remembered, remembered_in_file
 from torchrepro_lint.dataflow.abstract_values import Display, Element, Origin, Parameter, Reference, Result, Unknown
 from torchrepro_lint.dataflow.binding import argument_for, value_for
-from torchrepro_lint.dataflow.conditions import conditions
+from torchrepro_lint.dataflow.conditions import PathCondition, conditions
 from torchrepro_lint.dataflow.outcomes import COMPARE
-from torchrepro_lint.index import Binding, FunctionNode, ModuleFacts, Scope, calls_in
+from torchrepro_lint.dataflow.run_constant import is_in_worker
+from torchrepro_lint.index import Binding, FunctionNode, ModuleFacts, Scope, calls_in, walk
 from torchrepro_lint.project.disk import required
 from torchrepro_lint.project.versions import allows_from
 from torchrepro_lint.rng.draws import draw_of
@@ -52,6 +53,7 @@ class WorkerCalls:
         self.entry = ""
         self.made: dict[int, Result] = {}  # class -> the construction that is looked at
         self._seen: set[tuple[int, ...]] = set()
+        self._choosing: set[int] = set()  # the attributes whose values are worked out
 
     def draws(self) -> tuple[WorkerDraw, ...]:
         """What was found, without the generators that are seeded anew in the worker, or for each item."""
@@ -109,10 +111,21 @@ class WorkerCalls:
                 if scope.binding_scope(name) is scope and scope.name.endswith("__init__"):
                     passed = argument_for(made.node, scope, name)
                     return Site(passed, made.scope) if isinstance(passed, ast.expr) else None
-            chosen = [arm for arm in arms if not self._is_ruled_out(*arm)]
-            if len(chosen) == 1 < len(arms) and all(scope.name.endswith("__init__") for _, scope in sets):
-                return chosen[0]
+            is_set_once = len(arms) > 1 and all(scope.name.endswith("__init__") for _, scope in sets)
+            chosen = self._chosen_arm(arms) if is_set_once else None
+            if chosen is not None:
+                return chosen
         return None
+
+    def _chosen_arm(self, arms: list[Site]) -> Site | None:
+        """The one that is not ruled out. One may stand under a test of the attribute itself: `if not self.ready`."""
+        key = id(arms[0].node)
+        if key in self._choosing:
+            return None
+        self._choosing.add(key)
+        chosen = [arm for arm in arms if not self._is_ruled_out(*arm)]
+        self._choosing.remove(key)
+        return chosen[0] if len(chosen) == 1 else None
 
     def is_new(self, *key: object) -> bool:
         """Whether this was not looked at before, and there is time for it."""
@@ -166,12 +179,24 @@ class WorkerCalls:
                 return value if isinstance(value, bool) else None
         return None
 
+    def _passes(self, condition: PathCondition, scope: Scope) -> bool:
+        """Whether a worker comes through a test the first time: `if worker_info is not None`, and `if not self.seeded`
+        around `self.seeded = True`."""
+        if is_in_worker(condition.test, scope, self.program) is condition.holds:
+            return True
+        match condition.test:
+            case ast.Attribute(value=holder) as flag if not condition.holds and scope.is_self(holder):
+                sets = (node.targets for node in walk(condition.owner) if isinstance(node, ast.Assign))
+                return any(ast.unparse(target) == ast.unparse(flag) for targets in sets for target in targets)
+        return False
+
     def _call(self, call: ast.Call, scope: Scope) -> None:
         name = self.program.qualified(call.func, scope)
         if name is not None:
             if name in _SEEDERS and scope.function.name.endswith("__getitem__"):
-                tests = conditions(call, scope)
-                self.seeded.append((_SEEDERS[name], tests[-1].owner if tests else None))
+                around = list(scope.facts.ancestors(call))
+                tests = [c.owner for c in conditions(call, scope) if c.owner in around and not self._passes(c, scope)]
+                self.seeded.append((_SEEDERS[name], tests[-1] if tests else None))
             draw = draw_of(self.program, name, call, scope)
             if draw is not None and draw.family in ("numpy", "python"):
                 self.found.append(WorkerDraw(draw.family, scope.facts, call))  # type: ignore[arg-type]

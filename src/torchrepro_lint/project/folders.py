@@ -9,8 +9,13 @@ from torchrepro_lint.reading import Reach
 from torchrepro_lint.tracking import Tracker
 
 # An installed package wins over a project folder of the same name that has no `__init__.py`.
-INSTALLED = frozenset({"torch", "torchvision", "numpy", "datasets", "transformers", "wandb", "lightning", "accelerate",
-                       "evaluate", "tokenizers", "diffusers", "scipy", "sklearn", "pandas", "monai"})  # fmt: skip
+INSTALLED = frozenset({
+    "accelerate", "albumentations", "datasets", "deepspeed", "dgl", "diffusers", "evaluate", "fairseq",
+    "gradio", "gym", "gymnasium", "hydra", "ignite", "jax", "keras", "kornia", "librosa", "lightning", "mlflow",
+    "monai", "nltk", "numpy", "ogb", "openai", "optuna", "pandas", "peft", "pytorch_lightning", "ray", "scipy",
+    "sklearn", "spacy", "stable_baselines3", "tensorboard", "tensorflow", "timm", "tokenizers", "torch",
+    "torch_geometric", "torchaudio", "torchvision", "transformers", "trl", "wandb",
+})  # fmt: skip
 
 OF_FOLDERS = CHILD, PACKAGE, FILLED = ("child", "package", "filled")  # the kinds under which questions are noted
 

@@ -48,7 +48,7 @@ class Names:
     ) -> None:
         self.tracker = tracker
         self._deriving = deriving
-        self._derived: Memo[tuple[Scope, ...]] = Memo(tracker)
+        self._derived: Memo[tuple[Scope, ...] | None] = Memo(tracker)
         self._finder = finder
         self._load = load
         self._canonical = canonical
@@ -168,22 +168,24 @@ class Names:
         found = self.class_member(owner, name)
         return found if isinstance(found, Scope) and found.kind == "function" else None
 
-    def derived(self, owner: Scope) -> tuple[Scope, ...]:
-        """The classes at the top of a file that are derived from a class, nearest first; none where they are many."""
+    def derived(self, owner: Scope) -> tuple[Scope, ...] | None:
+        """The classes at the top of a file that are derived from a class, nearest first; None where they are many."""
         return self._derived.get(owner, self._find_derived, (owner,))
 
-    def _find_derived(self, owner: Scope) -> tuple[Scope, ...]:
+    def _find_derived(self, owner: Scope) -> tuple[Scope, ...] | None:
         found: dict[Scope, None] = {}
         pending = [owner]
         while pending and len(found) <= MAX_DERIVED:
             base = pending.pop(0)
             paths = self._deriving(base.own_name)
-            loaded = [self._load(str(path)) for path in paths] if len(paths) <= MAX_DERIVED else []
+            if len(paths) > MAX_DERIVED:
+                return None
+            loaded = [self._load(str(path)) for path in paths]
             classes = (c for facts in loaded if facts is not None for c in facts.scope.children.values())
             new = [c for c in classes if c.kind == "class" and c not in (owner, *found) and base in self.bases(c)]
             found |= dict.fromkeys(new)
             pending += new
-        return tuple(found) if len(found) <= MAX_DERIVED else ()
+        return tuple(found) if len(found) <= MAX_DERIVED else None
 
     def bases(self, owner: Scope, depth: int = 0) -> list[str | Scope]:
         """The class and all its ancestors, nearest first; external ones as dotted names."""

@@ -25,7 +25,10 @@ _REGISTERS = re.compile(rb"\bregistration\s+import\b|\b(?:gym|gymnasium)\.(?:env
 _SPACES = ("action_space", "single_action_space")
 _LOOKED_AT = frozenset(
     f"builtins.{name}" for name in ("isinstance", "print", "type", "len", "hasattr", "str", "repr", "format", "id")
-) | {"stable_baselines3.common.evaluation.evaluate_policy"}  # which resets it as it is
+) | {
+    "stable_baselines3.common.evaluation.evaluate_policy",  # which resets it as it is
+    "joblib.dump", "json.dump", "json.dumps", "pickle.dump", "pickle.dumps", "torch.save",
+}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
