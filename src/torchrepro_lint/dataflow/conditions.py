@@ -14,12 +14,15 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import takewhile
 from typing import NamedTuple, TypeAlias, TypeVar
 
+from torchrepro_lint.dataflow.binding import value_for
 from torchrepro_lint.dataflow.enclosing import BLOCKS, ancestors
 from torchrepro_lint.dataflow.exits import breaks, is_exhaustive, is_irrefutable, leaves
+from torchrepro_lint.dataflow.outcomes import COMPARE
 from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.dataflow.reaching_definitions import reaching
-from torchrepro_lint.dataflow.sites import NodeSite
+from torchrepro_lint.dataflow.sites import CallSite, NodeSite
 from torchrepro_lint.index import Binding, LoopNode, ModuleFacts, Scope
+from torchrepro_lint.project.unknown import UNKNOWN
 
 MAX_CALLERS = 2  # how far up the calls a test is looked for
 MAX_BEFORE = 64  # statements of one block that may have left, the nearest: nobody writes more tests one after the other
@@ -75,6 +78,37 @@ def everywhere(
         return False
     calls = program.callers_of(function)
     return bool(calls) and all(everywhere(holds, *call, program, depth + 1) for call in calls or ())
+
+
+def is_ruled_out(node: ast.AST, scope: Scope, call: CallSite, program: Program) -> bool:
+    """Whether a place in a function is not reached with the constants that one call gives it: `return names` under
+    `if names_only`, where that is left out."""
+    tests = conditions(node, scope)
+    return any(_outcome(c.test, call, scope.function, program) is (not c.holds) for c in tests)
+
+
+def _outcome(test: ast.expr, call: CallSite, function: Scope, program: Program) -> bool | None:
+    """How a test of a parameter comes out in a function that is called there: `mode == "train"`; None if unknown."""
+    match test:
+        case ast.UnaryOp(op=ast.Not(), operand=inner):
+            known = _outcome(inner, call, function, program)
+            return None if known is None else not known
+        case ast.Name(id=name):
+            value = _argument(name, call, function, program)
+            return None if value is UNKNOWN else bool(value)
+        case ast.Compare(left=ast.Name(id=name), ops=[ast.Eq() | ast.NotEq() as op], comparators=[other]):
+            value, wanted = _argument(name, call, function, program), program.literal(other, function)
+            return None if UNKNOWN in (value, wanted) else COMPARE[type(op)](value, wanted)
+    return None
+
+
+def _argument(name: str, call: CallSite, function: Scope, program: Program) -> object:
+    """The constant that a parameter has in a call, if that is all that it is ever bound to."""
+    match function.bindings.get(name):
+        case [Binding(kind="parameter") as parameter]:
+            given = value_for(*call, function, parameter)
+            return program.literal(*given) if given is not None else UNKNOWN
+    return UNKNOWN
 
 
 def are_exclusive(first: NodeSite, second: NodeSite) -> bool:

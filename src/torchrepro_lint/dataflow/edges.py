@@ -14,6 +14,7 @@ from typing import Any, TypeAlias
 from torchrepro_lint.dataflow import references
 from torchrepro_lint.dataflow.abstract_values import SAME_ITEMS
 from torchrepro_lint.dataflow.binding import argument_place, fields, parameter_at, takes_keywords
+from torchrepro_lint.dataflow.conditions import is_ruled_out
 from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.dataflow.reaching_definitions import reads_of_binding, reads_of_object
 from torchrepro_lint.dataflow.sites import CallSite, Site
@@ -135,7 +136,8 @@ class Edges:
         if calls is None:
             yield ESCAPED
         for call, scope in calls or ():
-            yield use.site(Site(call, scope))
+            if not is_ruled_out(use.node, use.scope, (call, scope), self.program):
+                yield use.site(Site(call, scope))
         if calls == [] and function.parent is not None and function.parent.kind != "class":
             made = reads_of_binding(function.own_name, function.parent, function.node)
             yield from map(use.inside(CALLED).site, made)  # the function is returned, or passed on

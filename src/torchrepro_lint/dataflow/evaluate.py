@@ -576,6 +576,21 @@ class Values(Evaluation["list[Origin]"]):
         another one is being answered: the caller may keep the answer."""
         return self.ask(expr, scope) or [Unknown(expr, scope)]
 
+    def _variable(self, variable: Variable, bindings: tuple[Binding, ...], read: ast.AST, scope: Scope) -> list[Origin]:
+        found = super()._variable(variable, bindings, read, scope)
+        is_known = any(isinstance(origin, Reference) for origin in found)
+        return (not is_known and "issubclass" in scope.facts.calls and self._asserted(variable, scope)) or found
+
+    def _asserted(self, variable: Variable, scope: Scope) -> list[Origin]:
+        """The class that a function makes sure of: `assert issubclass(trainer, Trainer)`."""
+        for call, where in scope.facts.calls["issubclass"]:
+            match call.args, scope.facts.parents[call]:
+                case [ast.Name(id=variable.name), base], ast.Assert(test=test) if test is call and where is scope:
+                    target = self._names.resolve(base, scope)
+                    if isinstance(target, Scope) and target.kind == "class":
+                        return self._domain.reference(target, call, scope)
+        return []
+
     def _cut(self, expr: ast.expr, scope: Scope) -> None:
         if self._store is not None:
             place = (expr.lineno, expr.col_offset, expr.end_lineno, expr.end_col_offset)

@@ -12,9 +12,9 @@ from typing import Any
 
 from torchrepro_lint import catalogue
 from torchrepro_lint.dataflow import UNKNOWN, Call, Module, Opaque, Program, Site, remembered, start_of
-from torchrepro_lint.dataflow.abstract_values import Constant, Origin, Parameter, Unknown
+from torchrepro_lint.dataflow.abstract_values import Constant, Origin, Parameter, Result, Unknown
 from torchrepro_lint.dataflow.binding import named_parameters, positional_parameters
-from torchrepro_lint.dataflow.conditions import conditions
+from torchrepro_lint.dataflow.conditions import PathCondition, conditions
 from torchrepro_lint.dataflow.enclosing import ancestors
 from torchrepro_lint.dataflow.options import outcome
 from torchrepro_lint.dataflow.outcomes import Truth
@@ -159,12 +159,32 @@ def _shuffling(call: Call, program: Program) -> Certainty | None:
         return None
     if truth is Truth.UNKNOWN and _is_left_off(*shuffle, program):
         return None
+    if sampler is None and _is_for_other_calls(shuffle, program):
+        return None
     return Certainty.CERTAIN if truth is Truth.ALWAYS and sampler is False else Certainty.LIKELY
 
 
 def _is_left_off(value: ast.expr, scope: Scope, program: Program) -> bool:
     """Whether a value is off since a parameter is by default, of a function that nothing in sight calls."""
     return all(_comes_off(origin, program) for origin in program.origins(_narrowed(value, scope), scope))
+
+
+def _is_for_other_calls(shuffle: Site, program: Program) -> bool:
+    """Whether a loader shuffles only if nobody gives its function a sampler, as some calls do, and if a test that
+    nothing in sight decides is met: the calls that leave the sampler out may be those that do not meet it."""
+    tests = conditions(*shuffle)
+    samplers = [name for c in tests if (name := _left_out(c)) is not None]
+    others = [c.test for c in tests if _left_out(c) is None]
+    is_given = any(isinstance(o, Result) for name in samplers for o in program.origins(name, shuffle.scope))
+    return is_given and any(outcome(test, shuffle.scope, program) is Truth.UNKNOWN for test in others)
+
+
+def _left_out(condition: PathCondition) -> ast.Name | None:
+    """The name that a test finds to be None: `if sampler is None`."""
+    match condition.test:
+        case ast.Compare(left=ast.Name() as name, ops=[ast.Is()], comparators=[ast.Constant(value=None)]):
+            return name if condition.holds else None
+    return None
 
 
 def _narrowed(value: ast.expr, scope: Scope) -> ast.expr:

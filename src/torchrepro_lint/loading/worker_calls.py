@@ -11,11 +11,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Literal, NamedTuple
 
 from torchrepro_lint import catalogue
-from torchrepro_lint.dataflow import UNKNOWN, CallSite, Program, Site, remembered, remembered_in_file
+from torchrepro_lint.dataflow import CallSite, Program, Site, remembered, remembered_in_file
 from torchrepro_lint.dataflow.abstract_values import Display, Element, Origin, Parameter, Reference, Result, Unknown
 from torchrepro_lint.dataflow.binding import argument_for, value_for
-from torchrepro_lint.dataflow.conditions import PathCondition, conditions
-from torchrepro_lint.dataflow.outcomes import COMPARE
+from torchrepro_lint.dataflow.conditions import PathCondition, conditions, is_ruled_out
 from torchrepro_lint.dataflow.run_constant import is_in_worker
 from torchrepro_lint.index import Binding, FunctionNode, ModuleFacts, Scope, calls_in, walk
 from torchrepro_lint.project.disk import required
@@ -91,8 +90,7 @@ class WorkerCalls:
         function = made.scope.function
         if self.program.resolve(call.func, scope) is not function:
             return False
-        tests = conditions(made.node, made.scope)
-        return any(_outcome(c.test, Site(call, scope), function, self.program) is (not c.holds) for c in tests)
+        return is_ruled_out(made.node, made.scope, (call, scope), self.program)
 
     def hold(self, owner: Scope, made: Result) -> None:
         """Look at this construction of a class from now on, in the methods that it inherits too."""
@@ -298,30 +296,6 @@ class WorkerCalls:
         if random:
             self.found.append(WorkerDraw("own", scope.facts, call.func))
         return random is not None
-
-
-def _outcome(test: ast.expr, call: Site, function: Scope, program: Program) -> bool | None:
-    """How a test of a parameter comes out in a function that is called there: `mode == "train"`; None if unknown."""
-    match test:
-        case ast.UnaryOp(op=ast.Not(), operand=inner):
-            known = _outcome(inner, call, function, program)
-            return None if known is None else not known
-        case ast.Name(id=name):
-            value = _argument(name, call, function, program)
-            return None if value is UNKNOWN else bool(value)
-        case ast.Compare(left=ast.Name(id=name), ops=[ast.Eq() | ast.NotEq() as op], comparators=[other]):
-            value, wanted = _argument(name, call, function, program), program.literal(other, function)
-            return None if UNKNOWN in (value, wanted) else COMPARE[type(op)](value, wanted)
-    return None
-
-
-def _argument(name: str, call: Site, function: Scope, program: Program) -> object:
-    """The constant that a parameter has in a call, if that is all that it is ever bound to."""
-    match function.bindings.get(name):
-        case [Binding(kind="parameter") as parameter]:
-            given = value_for(call.node, call.scope, function, parameter)  # type: ignore[arg-type]
-            return program.literal(*given) if given is not None else UNKNOWN
-    return UNKNOWN
 
 
 def _bound(binding: Binding) -> ast.expr | None:
