@@ -14,6 +14,7 @@ from torchrepro_lint.checks.seeded_learner import seeded_learner
 from torchrepro_lint.dataflow import Call, Module, Program
 from torchrepro_lint.dataflow.conditions import are_exclusive
 from torchrepro_lint.dataflow.execution_count import runs_often, runs_once
+from torchrepro_lint.dataflow.reaching_definitions import reads_of_binding
 from torchrepro_lint.elements import Certainty, Level
 from torchrepro_lint.index import ModuleFacts, Scope, walk
 from torchrepro_lint.loading.same_order import is_made_side_by_side
@@ -118,9 +119,7 @@ def _seeded(call: Call, found: environments.Unseeded, beside: int, program: Prog
             name = call.facts.text(target)
         case _:
             return Fix()
-    function = call.scope.function
-    is_passed_on = function.kind == "function" and program.callers_of(function) == []
-    if is_passed_on or runs_often(program, call.node, call.scope) or is_made_side_by_side(call):
+    if _is_passed_on(call.scope.function) or runs_often(program, call.node, call.scope) or is_made_side_by_side(call):
         return Fix()  # each would go through the same states
     given = _given_below(call, statement, name, found)
     if given is not None:
@@ -136,6 +135,17 @@ def _seeded(call: Call, found: environments.Unseeded, beside: int, program: Prog
     is_clear = is_clear and not _is_left_unseeded(call, name)
     unsafe = not is_clear or (given is None and is_seed_unclear(call, seed, program))
     return Fix((insert_after(call.facts, statement, *seeds),), unsafe)
+
+
+def _is_passed_on(function: Scope) -> bool:
+    """Whether a function is given to others to call: `make` of `Environments([make] * 4)`, `return make`."""
+    if function.parent is None or function.parent.kind == "class":
+        return False
+    parents = function.facts.parents
+    uses = (
+        (site.node, parents[site.node]) for site in reads_of_binding(function.own_name, function.parent, function.node)
+    )
+    return any(not isinstance(parent, ast.Call) or parent.func is not node for node, parent in uses)
 
 
 def _is_left_unseeded(call: Call, name: str) -> bool:

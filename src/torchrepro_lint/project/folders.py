@@ -8,15 +8,6 @@ import os
 from torchrepro_lint.reading import Reach
 from torchrepro_lint.tracking import Tracker
 
-# An installed package wins over a project folder of the same name that has no `__init__.py`.
-INSTALLED = frozenset({
-    "accelerate", "albumentations", "datasets", "deepspeed", "dgl", "diffusers", "evaluate", "fairseq",
-    "gradio", "gym", "gymnasium", "hydra", "ignite", "jax", "keras", "kornia", "librosa", "lightning", "mlflow",
-    "monai", "nltk", "numpy", "ogb", "openai", "optuna", "pandas", "peft", "pytorch_lightning", "ray", "scipy",
-    "sklearn", "spacy", "stable_baselines3", "tensorboard", "tensorflow", "timm", "tokenizers", "torch",
-    "torch_geometric", "torchaudio", "torchvision", "transformers", "trl", "wandb",
-})  # fmt: skip
-
 OF_FOLDERS = CHILD, PACKAGE, FILLED = ("child", "package", "filled")  # the kinds under which questions are noted
 
 
@@ -48,9 +39,7 @@ class Folders:
             return path
         if file in entries:
             return path + ".py"
-        if name not in INSTALLED and self._holds_python(path):
-            return path  # a namespace package
-        return None
+        return path if self._holds_python(path) else None  # a namespace package
 
     def package(self, path: str) -> str:
         """The file that a folder is as a package; a folder that is none, and a file, are what they are."""

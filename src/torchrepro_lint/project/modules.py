@@ -11,10 +11,18 @@ import os
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
-from torchrepro_lint.project.folders import INSTALLED, Folders
+from torchrepro_lint.project.folders import Folders
 from torchrepro_lint.project.search_path import SearchPath
 from torchrepro_lint.tracking import Memo, Rests, Tracker
 
+# An installed package wins over a project folder of the same name that has no `__init__.py`.
+INSTALLED = frozenset({
+    "accelerate", "albumentations", "datasets", "deepspeed", "dgl", "diffusers", "evaluate", "fairseq",
+    "gradio", "gym", "gymnasium", "hydra", "ignite", "jax", "keras", "kornia", "librosa", "lightning", "mlflow",
+    "monai", "nltk", "numpy", "ogb", "openai", "optuna", "pandas", "peft", "pytorch_lightning", "ray", "scipy",
+    "sklearn", "spacy", "stable_baselines3", "tensorboard", "tensorflow", "timm", "tokenizers", "torch",
+    "torch_geometric", "torchaudio", "torchvision", "transformers", "trl", "wandb",
+})  # fmt: skip
 # Inside a package, these names mean the installed ones: `import torch` in a file of `models`, beside `models/torch`.
 _OUTSIDE = frozenset({"torch", "torchvision", "numpy", "scipy", "sklearn", "pandas"})
 
@@ -105,7 +113,7 @@ class ModuleFinder:
         for base in bases:
             if parts and parts[0] in _OUTSIDE and self._folders.package(base) != base:
                 continue
-            if parts and self._folders.child(base, parts[0]) is not None:
+            if parts and self._has_module(base, parts[0]):
                 found = self._descend(base, parts)
             elif self._is_own_folder(base, parts):
                 found = self._descend(os.path.join(base, parts[0]), parts[1:])
@@ -113,6 +121,11 @@ class ModuleFinder:
                 continue
             if found is not None:
                 yield found
+
+    def _has_module(self, base: str, name: str) -> bool:
+        found = self._folders.child(base, name)
+        is_folder = name in INSTALLED and found == os.path.join(base, name)
+        return found is not None and not (is_folder and self._folders.package(found) == found)
 
     def _is_own_folder(self, base: str, parts: list[str]) -> bool:
         """Whether a folder that is called like an installed package holds the module that is asked for: were the

@@ -17,7 +17,7 @@ from typing import Literal
 
 from torchrepro_lint.index import FunctionNode, ModuleFacts, Scope
 from torchrepro_lint.model import Edit, Position, Range
-from torchrepro_lint.project.folders import INSTALLED
+from torchrepro_lint.project.modules import INSTALLED
 from torchrepro_lint.syntax.statements import begins_cell, is_docstring, top_line
 
 Kind = Literal["standard", "third party", "own"]
