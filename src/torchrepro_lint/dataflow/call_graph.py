@@ -104,15 +104,12 @@ class Callers:
     # -- calls --------------------------------------------------------------------------------------------------
     def _find(self, function: Scope) -> list[CallSite] | None:
         found: list[CallSite] = []
-        owners = self._owners(function)
-        if owners is None:
-            return None
-        for owner in owners:
+        for owner in (owners := self._owners(function)) or ():
             paths = self._paths(function, _called_by(function, owner))
             if paths is None:
                 return None
             found += self._calls_in(paths, function, owner)
-        return found
+        return found if owners is not None else None
 
     def _owners(self, function: Scope) -> list[Scope | None] | None:
         """The class of a method; with a constructor's, those that have inherited it; None where they are many."""

@@ -21,7 +21,6 @@ from torchrepro_lint.dataflow.abstract_values import (
     MAX_SETS,
     SAME_OBJECT,
     AbstractValues,
-    Constant,
     Display,
     Origin,
     Parameter,
@@ -43,12 +42,13 @@ from torchrepro_lint.dataflow.binding import (
     is_super,
     value_for,
 )
+from torchrepro_lint.dataflow.choices import Choices, Chosen, may_choose
 from torchrepro_lint.dataflow.domain import Domain
 from torchrepro_lint.dataflow.reaching_definitions import MAX_BINDINGS, definitions, reaching, reads
 from torchrepro_lint.dataflow.registries import Registries
 from torchrepro_lint.dataflow.sites import CallSite, Site
 from torchrepro_lint.dataflow.store import Store
-from torchrepro_lint.index import Binding, ModuleFacts, Scope, keyword_value, last_name
+from torchrepro_lint.index import Binding, ModuleFacts, Scope, keyword_value
 from torchrepro_lint.project.declarations import declarations
 from torchrepro_lint.project.kinds import UNTOLD
 from torchrepro_lint.project.listed import ANY
@@ -68,16 +68,11 @@ MAX_STEPS = 120
 MAX_UPDATES = 64  # of one name in a row, `x = f(x)`: far more than is followed, and than anybody writes
 MAX_CONSTRUCTORS = 8  # one above the other, by which an argument is passed on
 MAX_SETTERS = 12  # files that mention a class, of whose objects attributes are set
-MAX_CHOSEN = 8  # functions or classes of one table, where it is not known which is meant
-_MAKES = ("build", "create", "make", "instantiate", "construct")  # what the names of functions begin with that call
-BEGINNINGS = frozenset(name[:4] for name in ("get", "getattr", *_MAKES))  # of calls that may choose by a name
-_NAMING = ("type", "name", "_target_", "cls", "class")  # what they are told, in a configuration
 MAX_MODULES = 16  # of which one is imported by its name
 _NOWHERE = MAX_DEPTH + 1
 _NO_CIRCLE: frozenset[Part] = frozenset()
 
 _Bound: TypeAlias = "tuple[Binding, Scope]"
-Chosen: TypeAlias = "tuple[Sequence[Scope | str], bool]"
 CallersOf: TypeAlias = "Callable[[Scope], list[CallSite] | None]"
 
 
@@ -435,7 +430,7 @@ class Evaluation(Generic[V]):
     def _item(self, value: ast.expr, key: ast.expr, scope: Scope) -> V:
         if not self._domain.opens:
             return self._domain.item(value, key, scope, self)
-        kept = self._values.kept_under(value, key, scope)
+        kept = self._values.choices.kept_under(value, key, scope)
         if kept:
             return self._join([self._domain.reference(target, key, scope) for target in kept])
         found: list[V] = []
@@ -491,11 +486,9 @@ class Evaluation(Generic[V]):
     def _call(self, call: ast.Call, scope: Scope) -> V:
         if (known := self._domain.known_call(call, scope, self)) is not None:
             return known
-        if last_name(call.func)[:4] in BEGINNINGS:
-            kept, is_called = self._values.chosen(call, scope) or ((), False)
-            give = self._called if is_called else self._domain.reference
-            if kept:
-                return self._join([give(target, call, scope) for target in kept])
+        if may_choose(call) and (chosen := self._values.chosen(call, scope)) is not None:
+            give = self._called if chosen.is_called else self._domain.reference
+            return self._join([give(target, call, scope) for target in chosen.targets])
         return self._join([self._called(callee, call, scope) for callee in self._callees(call, scope)])
 
     def _called(self, callee: str | Scope | None, call: ast.Call, scope: Scope) -> V:
@@ -515,6 +508,8 @@ class Evaluation(Generic[V]):
 
     def _returned(self, value: ast.expr, function: Scope, call: ast.Call, caller: Scope) -> V:
         """What a call gives: where the function returns a parameter as it is, what this call passes, and no other."""
+        if isinstance(value, ast.Name) and (asserted := self._values.choices.asserted(value.id, function)) is not None:
+            return self._domain.reference(*asserted, function)
         name = value.id if isinstance(value, ast.Name) and self._domain.asks_callers(function) else None
         bindings = function.bindings.get(name, ()) if name is not None and name != function.self_name else ()
         if name is None or not any(b.kind == "parameter" for b in bindings):
@@ -575,21 +570,6 @@ class Values(Evaluation["list[Origin]"]):
         """Never empty: a value that is made of nothing but itself is unknown. Always a question of its own, also while
         another one is being answered: the caller may keep the answer."""
         return self.ask(expr, scope) or [Unknown(expr, scope)]
-
-    def _variable(self, variable: Variable, bindings: tuple[Binding, ...], read: ast.AST, scope: Scope) -> list[Origin]:
-        found = super()._variable(variable, bindings, read, scope)
-        is_known = any(isinstance(origin, Reference) for origin in found)
-        return (not is_known and "issubclass" in scope.facts.calls and self._asserted(variable, scope)) or found
-
-    def _asserted(self, variable: Variable, scope: Scope) -> list[Origin]:
-        """The class that a function makes sure of: `assert issubclass(trainer, Trainer)`."""
-        for call, where in scope.facts.calls["issubclass"]:
-            match call.args, scope.facts.parents[call]:
-                case [ast.Name(id=variable.name), base], ast.Assert(test=test) if test is call and where is scope:
-                    target = self._names.resolve(base, scope)
-                    if isinstance(target, Scope) and target.kind == "class":
-                        return self._domain.reference(target, call, scope)
-        return []
 
     def _cut(self, expr: ast.expr, scope: Scope) -> None:
         if self._store is not None:
@@ -736,78 +716,24 @@ class Values(Evaluation["list[Origin]"]):
         importer, found = scope.facts.source.path, self._paths.ask(expr, scope)
         return [n for name in found for n in (self._project.modules_like(name, importer) if ANY in name else [name])]
 
-    # -- what is chosen by its name -----------------------------------------------------------------------------------
     @cached_property
     def registries(self) -> Registries:
         """The tables of functions and classes that the program fills."""
-        return Registries(self._project, self._definitions)
+        return Registries(self._project, self.definitions)
 
-    def _definitions(self, expr: ast.expr, scope: Scope) -> list[Scope]:
+    def definitions(self, expr: ast.expr, scope: Scope) -> list[Scope]:
+        """The functions and classes of the project that an expression may be."""
         found = [o.target for o in self.value(expr, scope) if isinstance(o, Reference)]
         return [target for target in found if isinstance(target, Scope) and target.kind in ("function", "class")]
 
-    def kept_under(self, table: ast.expr, key: ast.expr | None, scope: Scope) -> Sequence[Scope | str]:
-        """What a table of functions or classes has under a key: the one, or all where the key is not known."""
-        match table:
-            case ast.Call(func=ast.Name(id="vars"), args=[held]) | ast.Attribute(value=held, attr="__dict__"):
-                return self._members(held, key, scope) if key is not None else []
-            case ast.Call(func=ast.Name(id="globals"), args=[]):
-                return self._members_of(scope.facts.scope, key, scope) if key is not None else []
-        known, names = self.registries.of(table, scope), []
-        if known and key is not None:
-            names = [o.value for o in self.value(key, scope) if isinstance(o, Constant)]
-        kept = dict.fromkeys(e.target for e in known if not names or e.name is None or e.name in names)
-        return list(kept) if len(kept) <= MAX_CHOSEN else []
+    @property
+    def choices(self) -> Choices:
+        """What the program chooses by its name."""
+        return Choices(self._names, self)
 
     def chosen(self, call: ast.Call, scope: Scope) -> Chosen | None:
-        """The functions or classes that a call chooses by name, and whether it calls what it chooses:
-        `MODELS.get(name)`, `MODELS.build(config)`, `build(config, MODELS)`, `getattr(models, name)`."""
-        return self._chosen_by.get((call, scope), self._asked, (self._chosen, call, scope))
-
-    def _chosen(self, call: ast.Call, scope: Scope) -> Chosen | None:
-        kept: Sequence[Scope | str] = []
-        match call:
-            case ast.Call(func=ast.Name(id="getattr"), args=[held, name, *_]):
-                found = self._members(held, name, scope)
-                return (found, False) if found else None
-            case ast.Call(func=ast.Attribute(value=table, attr="get"), args=[key, *_]):
-                kept = self.kept_under(table, key, scope) or self._written_under(table, key, scope)
-            case ast.Call(func=ast.Attribute(value=table, attr=name)) if name.startswith(_MAKES):
-                kept = self.kept_under(table, self._name_in(call, scope), scope)
-            case ast.Call(func=function, args=[_, *rest]) if last_name(function).startswith(_MAKES):
-                given = [*rest, *(k.value for k in call.keywords)]
-                tables = [v for v in given if isinstance(v, ast.Name | ast.Attribute) and self.registries.of(v, scope)]
-                kept = self.kept_under(tables[0], self._name_in(call, scope), scope) if len(tables) == 1 else []
-        return (kept, last_name(call.func) != "get") if kept else None
-
-    def _members(self, held: ast.expr, name: ast.expr, scope: Scope) -> list[Scope | str]:
-        modules = [o.target for o in self.value(held, scope) if isinstance(o, Reference)]
-        if [getattr(module, "kind", "") for module in modules] != ["module"]:
-            return []
-        return self._members_of(modules[0], name, scope)
-
-    def _members_of(self, module: str | Scope, name: ast.expr, scope: Scope) -> list[Scope | str]:
-        """The functions and classes of a module that have one of the names that an expression may be."""
-        names = [o.value for o in self.value(name, scope) if isinstance(o, Constant) and isinstance(o.value, str)]
-        found = [self._names.members(module, (each,)) for each in names]
-        return [target for target in found if isinstance(target, Scope | str)]
-
-    def _written_under(self, table: ast.expr, key: ast.expr, scope: Scope) -> list[Scope | str]:
-        """What `{"a": A, "b": B}.get(key)` gives, of functions and classes alone."""
-        held = [o for o in self.value(table, scope) if isinstance(o, Display) and not is_configured(o)]
-        items = [(item, o.scope) for o in held for item in display_items(o, key)]
-        kept = [target for item in items for target in self._definitions(*item)]
-        return list(kept) if len(kept) == len(items) <= MAX_CHOSEN else []
-
-    def _name_in(self, call: ast.Call, scope: Scope) -> ast.expr | None:
-        """What says which one is made: the first argument, or what stands in it as the type."""
-        first = call.args[0] if call.args else None
-        for origin in self.value(first, scope) if first is not None else ():
-            for key in _NAMING:
-                item = display_item(origin, ast.Constant(key)) if isinstance(origin, Display) else None
-                if isinstance(item, ast.Constant):
-                    return item
-        return first
+        """The functions or classes that a call chooses by name."""
+        return self._chosen_by.get((call, scope), self._asked, (self.choices.of, call, scope))
 
     def method_of(self, parameter: Parameter, name: str) -> Scope | None:
         """The method of a parameter that nobody is seen to pass, by the class that it is annotated with."""
@@ -829,8 +755,11 @@ class Values(Evaluation["list[Origin]"]):
 
     def _method(self, call: ast.Call, scope: Scope) -> str | Scope | None:
         """`super().method` resolves to the next class, and what a library's base makes an object of a class with to
-        that class; anything else here is unknown."""
+        that class; a name to the class that it is asserted to be derived from; anything else here is unknown."""
         function = call.func
+        if isinstance(function, ast.Name):
+            asserted = self.choices.asserted(function.id, scope)
+            return asserted[0] if asserted is not None else None
         if isinstance(function, ast.Attribute) and function.attr in _constructors():
             made = self._names.resolve(function.value, scope)
             if isinstance(made, Scope) and made.kind == "class" and self._constructs(made, function.attr):

@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, TypeVar
 from torchrepro_lint import catalogue
 from torchrepro_lint.dataflow.abstract_values import Constant, Origin, Reference, Result
 from torchrepro_lint.dataflow.call_graph import Callers
+from torchrepro_lint.dataflow.choices import may_choose
 from torchrepro_lint.dataflow.domain import Domain
-from torchrepro_lint.dataflow.evaluate import BEGINNINGS, Evaluation, Values
+from torchrepro_lint.dataflow.evaluate import Evaluation, Values
 from torchrepro_lint.dataflow.sites import CallSite
 from torchrepro_lint.dataflow.store import Store
 from torchrepro_lint.index import ModuleFacts, Scope, last_name
@@ -194,10 +195,9 @@ class Program:
         target = self.names.resolve(call.func, scope)
         if isinstance(target, str):
             return tuple(made.target for made in self._instantiated(target, call, scope)) or (target,)
-        if last_name(call.func)[:4] in BEGINNINGS:
-            chosen = self.values.chosen(call, scope)
-            if chosen is not None and chosen[1]:
-                return tuple(chosen[0])
+        chosen = self.values.chosen(call, scope) if may_choose(call) else None
+        if chosen is not None and chosen.is_called:
+            return tuple(chosen.targets)
         if isinstance(target, Scope):
             return (target,)
         if isinstance(call.func, ast.Attribute) and self.is_of_builtin(call.func.attr):

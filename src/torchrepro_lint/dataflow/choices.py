@@ -1,0 +1,134 @@
+"""What a program chooses by its name: `MODELS.get(name)`, `build(config, MODELS)`, `getattr(models, name)`, an item of
+`vars(models)`, a class that `issubclass` is asserted of.
+
+Where the name is not known, all that it can mean are chosen, if they are few. What may stand in a table is for
+`registries`; what an expression may be is asked of the evaluation.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Sequence
+from typing import NamedTuple, Protocol
+
+from torchrepro_lint.dataflow.abstract_values import (
+    Constant,
+    Display,
+    Origin,
+    Reference,
+    display_item,
+    display_items,
+    is_configured,
+)
+from torchrepro_lint.dataflow.registries import Registries
+from torchrepro_lint.index import Scope, last_name
+from torchrepro_lint.project.names import Names
+
+MAX_CHOSEN = 8  # functions or classes of one table, where it is not known which is meant
+_MAKES = ("build", "create", "make", "instantiate", "construct")  # what the names of functions begin with that call
+_BEGINNINGS = frozenset(name[:4] for name in ("get", "getattr", *_MAKES))
+_NAMING = ("type", "name", "_target_", "cls", "class")  # what they are told, in a configuration
+
+
+class Chosen(NamedTuple):
+    """The functions and classes that a call may choose, and whether it calls the one that it chooses as well."""
+
+    targets: Sequence[Scope | str]
+    is_called: bool
+
+
+def may_choose(call: ast.Call) -> bool:
+    """Whether a call may be one that chooses by a name, as most are not."""
+    return last_name(call.func)[:4] in _BEGINNINGS
+
+
+class Values(Protocol):
+    """What expressions of one program may be, as far as it is asked here."""
+
+    def value(self, expr: ast.expr, scope: Scope) -> list[Origin]: ...
+
+    def definitions(self, expr: ast.expr, scope: Scope) -> list[Scope]: ...
+
+    @property
+    def registries(self) -> Registries: ...
+
+
+class Choices(NamedTuple):
+    """Answers for one program."""
+
+    names: Names
+    values: Values
+
+    def of(self, call: ast.Call, scope: Scope) -> Chosen | None:
+        """What a call chooses, if it does."""
+        kept: Sequence[Scope | str] = []
+        match call:
+            case ast.Call(func=ast.Name(id="getattr"), args=[held, name, *_]):
+                kept = self._members(held, name, scope)
+                return Chosen(kept, is_called=False) if kept else None
+            case ast.Call(func=ast.Attribute(value=table, attr="get"), args=[key, *_]):
+                kept = self.kept_under(table, key, scope) or self._written_under(table, key, scope)
+            case ast.Call(func=ast.Attribute(value=table, attr=name)) if name.startswith(_MAKES):
+                kept = self.kept_under(table, self._name_in(call, scope), scope)
+            case ast.Call(func=function, args=[_, *rest]) if last_name(function).startswith(_MAKES):
+                given = [*rest, *(k.value for k in call.keywords)]
+                tables = [
+                    v for v in given if isinstance(v, ast.Name | ast.Attribute) and self.values.registries.of(v, scope)
+                ]
+                kept = self.kept_under(tables[0], self._name_in(call, scope), scope) if len(tables) == 1 else []
+        return Chosen(kept, is_called=last_name(call.func) != "get") if kept else None
+
+    def kept_under(self, table: ast.expr, key: ast.expr | None, scope: Scope) -> Sequence[Scope | str]:
+        """What a table of functions or classes has under a key: the one, or all where the key is not known."""
+        match table:
+            case ast.Call(func=ast.Name(id="vars"), args=[held]) | ast.Attribute(value=held, attr="__dict__"):
+                return self._members(held, key, scope) if key is not None else []
+            case ast.Call(func=ast.Name(id="globals"), args=[]):
+                return self._members_of(scope.facts.scope, key, scope) if key is not None else []
+        known, names = self.values.registries.of(table, scope), []
+        if known and key is not None:
+            names = [o.value for o in self.values.value(key, scope) if isinstance(o, Constant)]
+        kept = dict.fromkeys(e.target for e in known if not names or e.name is None or e.name in names)
+        return list(kept) if len(kept) <= MAX_CHOSEN else []
+
+    def asserted(self, name: str, scope: Scope) -> tuple[Scope, ast.Call] | None:
+        """The class that a function makes sure that a name is, or is derived from, and the call that says so:
+        `assert issubclass(trainer, Trainer)`."""
+        for call, where in scope.facts.calls.get("issubclass", ()):
+            match call.args, scope.facts.parents[call]:
+                case [ast.Name(id=asked), base], ast.Assert(test=test) if (asked, test, where) == (name, call, scope):
+                    target = self.names.resolve(base, scope)
+                    if isinstance(target, Scope) and target.kind == "class":
+                        return target, call
+        return None
+
+    def _members(self, held: ast.expr, name: ast.expr, scope: Scope) -> list[Scope | str]:
+        modules = [o.target for o in self.values.value(held, scope) if isinstance(o, Reference)]
+        if [getattr(module, "kind", "") for module in modules] != ["module"]:
+            return []
+        return self._members_of(modules[0], name, scope)
+
+    def _members_of(self, module: str | Scope, name: ast.expr, scope: Scope) -> list[Scope | str]:
+        """The functions and classes of a module that have one of the names that an expression may be."""
+        names = [
+            o.value for o in self.values.value(name, scope) if isinstance(o, Constant) and isinstance(o.value, str)
+        ]
+        found = [self.names.members(module, (each,)) for each in names]
+        return [target for target in found if isinstance(target, Scope | str)]
+
+    def _written_under(self, table: ast.expr, key: ast.expr, scope: Scope) -> list[Scope | str]:
+        """What `{"a": A, "b": B}.get(key)` gives, of functions and classes alone."""
+        held = [o for o in self.values.value(table, scope) if isinstance(o, Display) and not is_configured(o)]
+        items = [(item, o.scope) for o in held for item in display_items(o, key)]
+        kept = [target for item in items for target in self.values.definitions(*item)]
+        return list(kept) if len(kept) == len(items) <= MAX_CHOSEN else []
+
+    def _name_in(self, call: ast.Call, scope: Scope) -> ast.expr | None:
+        """What says which one is made: the first argument, or what stands in it as the type."""
+        first = call.args[0] if call.args else None
+        for origin in self.values.value(first, scope) if first is not None else ():
+            for key in _NAMING:
+                item = display_item(origin, ast.Constant(key)) if isinstance(origin, Display) else None
+                if isinstance(item, ast.Constant):
+                    return item
+        return first
