@@ -9,6 +9,7 @@ import ast
 import re
 import sys
 from collections.abc import Collection, Iterable, Iterator
+from pathlib import Path
 
 from torchrepro_lint import catalogue
 from torchrepro_lint.dataflow import Program, remembered, start_of
@@ -33,17 +34,34 @@ _TENSORS = ("torch", "pytorch", "lightning", "accelerate", "transformers", "timm
 def never_seeds(program: Program) -> bool:
     """Whether no file of the project but its tests calls a function that seeds, is believed to for its name, or is
     given a seed by a library of which nothing is known."""
+    found = _speaking_of_seeds(program)
+    return found is not None and not any(_seeds(facts, program) for facts in program.loaded(sorted(found)))
+
+
+def never_seeds_itself(seeding: Seeding, program: Program) -> bool:
+    """Whether none does of those that a program imports, directly or through each other, and it runs nothing that is
+    only named at run time: what other programs of the project seed is not seeded for it."""
+    start, found = seeding.entry.facts, _speaking_of_seeds(program)
+    if found is None or start.source.cells or _chooses(seeding):  # the imports of a notebook are not known
+        return False
+    reached = found & program.project.reachable(start.source.path)
+    return not any(_seeds(facts, program) for facts in program.loaded(sorted(reached)))
+
+
+@remembered
+def _speaking_of_seeds(program: Program) -> frozenset[Path] | None:
+    """The files that mention what may be a seed; None where any may."""
     text = program.project.text
     names = catalogue.last_parts((*catalogue.names("rng", "seeders"), *program.project.seed_functions))
     found = [text.containing(sign) for sign in _SIGNS] + [text.mentioning(name) for name in names]
     if any(paths is None for paths in found):
-        return False
-    files = program.loaded(sorted({path for paths in found for path in paths or ()}))
-    return not any(_seeds(facts, program) for facts in files if not is_test(facts))
+        return None
+    return frozenset(path for paths in found for path in paths or ())
 
 
+@remembered
 def _seeds(facts: ModuleFacts, program: Program) -> bool:
-    return any(
+    return not is_test(facts) and any(
         seeds(program, program.callee(call, scope), call, scope) or _is_given_seed(call, scope, program)
         for call, scope in facts.every_call()
     )
@@ -86,6 +104,12 @@ def _is_opaque(call: ast.Call, scope: Scope, program: Program, known: Collection
         return False
     chosen = name in catalogue.names("callables", "chosen") and not _is_written_out(call)
     return chosen or name.partition(".")[0] not in known
+
+
+def makes_anew(step: Link, program: Program) -> bool:
+    """Whether a call makes an object of an external class of which nothing is known: `Net(3)`, not a pretrained model."""
+    name = program.callee(step.node, step.scope) if isinstance(step.node, ast.Call) else None
+    return name is not None and name.rpartition(".")[2][:1].isupper() and not name.startswith(_TENSORS)
 
 
 def _is_looked_up(step: Link) -> bool:

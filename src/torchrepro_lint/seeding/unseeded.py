@@ -14,7 +14,15 @@ from torchrepro_lint.rng.draws import draw_at
 from torchrepro_lint.rng.entropy import Entropy
 from torchrepro_lint.seeding.seeding import MAYBE, SEEDED, UNSEEDED, Link, Seeding, Witness
 from torchrepro_lint.seeding.stand_ins import DESCRIBES
-from torchrepro_lint.seeding.unfollowed import may_train, may_use_tensors, never_seeds, opaque, uses_tensors
+from torchrepro_lint.seeding.unfollowed import (
+    makes_anew,
+    may_train,
+    may_use_tensors,
+    never_seeds,
+    never_seeds_itself,
+    opaque,
+    uses_tensors,
+)
 
 NEVER, BY_OPTION, IN_PROCESS, UNSEEN, SHOWN, KEPT = "never", "by option", "in process", "unseen", "shown", "kept"
 LEFT = "left to an option"
@@ -161,10 +169,13 @@ def _with_unseen(found: Unseeded, seeding: Seeding, program: Program) -> Unseede
 
 def _unseen(seeding: Seeding, program: Program) -> Unseeded | None:
     """A program that trains what is built out of sight: new weights, dropout and shuffled data are drawn there, and
-    where nothing seeds in all of the project, nothing did before."""
-    if not never_seeds(program) or not may_train(seeding, program) or not may_use_tensors(seeding, program):
+    where nothing seeds in all of the project, or in what the program imports, nothing did before."""
+    if not may_train(seeding, program) or not may_use_tensors(seeding, program):
         return None
     unseen = opaque(seeding, program)
+    if not never_seeds(program):
+        makes = (link for link in unseen if makes_anew(link, program))
+        unseen = [] if seeding.loads_weights or not never_seeds_itself(seeding, program) else list(makes)
     if not unseen:
         return None
     return Unseeded(UNSEEN, ("torch",), None, {}, certain=False, unseen=tuple(unseen[:MAX_SHOWN]))
