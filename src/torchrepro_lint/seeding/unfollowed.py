@@ -107,7 +107,7 @@ def _is_opaque(call: ast.Call, scope: Scope, program: Program, known: Collection
 
 
 def makes_anew(step: Link, program: Program) -> bool:
-    """Whether a call makes an object of an external class of which nothing is known: `Net(3)`, not a pretrained model."""
+    """Whether a call makes an object of an external class of which nothing is known, as `Net(3)`."""
     name = program.callee(step.node, step.scope) if isinstance(step.node, ast.Call) else None
     return name is not None and name.rpartition(".")[2][:1].isupper() and not name.startswith(_TENSORS)
 
