@@ -205,6 +205,15 @@ def test_a_crash_of_the_command_says_where_to_report_it(tmp_path: Path) -> None:
     assert done.stderr.rstrip().endswith(f"at {ISSUES}, with the command and, if you can, the files")
 
 
+def test_a_broken_pyproject_without_our_table_is_told_and_the_rest_goes_on(tmp_path: Path) -> None:
+    (tmp_path / "pyproject.toml").write_text('[project.urls]\nHomepage = "" later\n')
+    (tmp_path / "good.py").write_text(GOOD)
+    done = lint("check", ".", "--output-format", "concise", cwd=tmp_path)
+    assert done.returncode == 2
+    assert "good.py:2:1: TRP401" in done.stdout
+    assert done.stderr.startswith(f"torchrepro-lint: {tmp_path / 'pyproject.toml'}: cannot be read: 2:15: broken TOML: ")
+
+
 # -- files that are not files -----------------------------------------------------------------------------------
 LISTS = [".gitignore", ".git/info/exclude", "requirements.txt", "requirements-dev.txt", "environment.yml"]
 CONFIGURATIONS = ["pyproject.toml", "torchrepro-lint.toml"]
