@@ -26,8 +26,8 @@ def project_torch(root: Path, refused: Refused = lambda path, reason: None) -> s
 
 
 def _document(path: Path, refused: Refused) -> dict[str, Any]:
-    """The tables of a `pyproject.toml`. One that is broken and names us ends the run where the settings are read; of any
-    other only the dependencies are missing."""
+    """The tables of a `pyproject.toml`. A broken one that names us has ended the run where settings are read; another
+    one's dependencies are missing."""
     try:
         return load(path) if is_there(path) else {}
     except SettingsError as error:
