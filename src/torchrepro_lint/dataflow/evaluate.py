@@ -72,6 +72,7 @@ MAX_CHOSEN = 8  # functions or classes of one table, where it is not known which
 _MAKES = ("build", "create", "make", "instantiate", "construct")  # what the names of functions begin with that call
 BEGINNINGS = frozenset(name[:4] for name in ("get", "getattr", *_MAKES))  # of calls that may choose by a name
 _NAMING = ("type", "name", "_target_", "cls", "class")  # what they are told, in a configuration
+MAX_NAMES = 64  # of a module of which a class is chosen
 MAX_MODULES = 16  # of which one is imported by its name
 _NOWHERE = MAX_DEPTH + 1
 _NO_CIRCLE: frozenset[Part] = frozenset()
@@ -771,10 +772,23 @@ class Values(Evaluation["list[Origin]"]):
         return self._members_of(modules[0], name, scope)
 
     def _members_of(self, module: str | Scope, name: ast.expr, scope: Scope) -> list[Scope | str]:
-        """The functions and classes of a module that have one of the names that an expression may be."""
+        """The functions and classes of a module that have one of the names that an expression may be; where the name is
+        not known, its classes."""
         names = [o.value for o in self.value(name, scope) if isinstance(o, Constant) and isinstance(o.value, str)]
+        if not names and isinstance(module, Scope) and module.kind == "module":
+            return self._classes_of(module)
         found = [self._names.members(module, (each,)) for each in names]
         return [target for target in found if isinstance(target, Scope | str)]
+
+    def _classes_of(self, module: Scope) -> list[Scope | str]:
+        """The project's classes in a module, without those that others are derived from; none where it has many."""
+        if module.facts.star_imports or len(module.bindings) > MAX_NAMES:
+            return []
+        found = [self._names.members(module, (name,)) for name in module.bindings]
+        classes = dict.fromkeys(f for f in found if isinstance(f, Scope) and f.kind == "class")
+        bases = {base for owner in classes for base in self._names.bases(owner)[1:]}
+        chosen = [owner for owner in classes if owner not in bases]
+        return list(chosen) if len(chosen) <= MAX_CHOSEN else []
 
     def _written_under(self, table: ast.expr, key: ast.expr, scope: Scope) -> list[Scope | str]:
         """What `{"a": A, "b": B}.get(key)` gives, of functions and classes alone."""
