@@ -205,6 +205,40 @@ def test_a_crash_of_the_command_says_where_to_report_it(tmp_path: Path) -> None:
     assert done.stderr.rstrip().endswith(f"at {ISSUES}, with the command and, if you can, the files")
 
 
+def test_a_broken_pyproject_without_our_table_is_told_and_the_rest_goes_on(tmp_path: Path) -> None:
+    (tmp_path / "pyproject.toml").write_text('[project.urls]\nHomepage = "" later\n')
+    (tmp_path / "good.py").write_text(GOOD)
+    done = lint("check", ".", "--output-format", "concise", cwd=tmp_path)
+    assert done.returncode == 2
+    assert "good.py:2:1: TRP401" in done.stdout
+    assert "pyproject.toml: cannot be read: 2:15: broken TOML: " in done.stderr
+
+
+def notebook(*cells: str) -> str:
+    rows = [{"cell_type": "code", "metadata": {}, "outputs": [], "source": cell} for cell in cells]
+    return json.dumps({"cells": rows, "metadata": {}, "nbformat": 4, "nbformat_minor": 5})
+
+
+BROKEN_CELL = "def f():\n    x = 1\n  return x\n"
+
+
+def test_the_other_cells_of_a_notebook_are_checked_and_fixed(tmp_path: Path) -> None:
+    book = tmp_path / "train.ipynb"
+    book.write_text(notebook("import torch", BROKEN_CELL, "torch.backends.cudnn.benchmark = True"))
+    done = lint("check", ".", "--fix", "--output-format", "concise", cwd=tmp_path)
+    assert done.returncode == 2
+    assert "train.ipynb:cell 2:3:" in done.stdout and "TRP001" in done.stdout
+    assert book.read_text() == notebook("import torch", BROKEN_CELL, "torch.backends.cudnn.benchmark = False")
+
+
+@pytest.mark.parametrize("cells", [[BROKEN_CELL + "torch.manual_seed(0)\n", GOOD], [BROKEN_CELL], [f"f({GOOD}", ")"]])
+def test_a_cell_that_the_others_may_need_is_not_left_out(cells: list[str], tmp_path: Path) -> None:
+    (tmp_path / "train.ipynb").write_text(notebook(*cells))
+    status, findings = reported(tmp_path)
+    assert status == 2
+    assert [f[1] for f in findings if f[0] == "train.ipynb"] == ["TRP001"]
+
+
 # -- files that are not files -----------------------------------------------------------------------------------
 LISTS = [".gitignore", ".git/info/exclude", "requirements.txt", "requirements-dev.txt", "environment.yml"]
 CONFIGURATIONS = ["pyproject.toml", "torchrepro-lint.toml"]

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from torchrepro_lint.settings import SettingsError, project_torch
+from torchrepro_lint.settings import project_torch
 
 
 @pytest.mark.parametrize(
@@ -131,7 +131,10 @@ def test_the_readme_of_a_folder_counts_where_the_projects_own_says_nothing(tmp_p
     assert project_torch(tmp_path) is None
 
 
-def test_a_broken_pyproject_is_told(tmp_path: Path) -> None:
+def test_a_broken_pyproject_is_told_and_the_other_lists_count(tmp_path: Path) -> None:
     (tmp_path / "pyproject.toml").write_text("[project\n")
-    with pytest.raises(SettingsError, match=r"pyproject\.toml:1:9: broken TOML"):
-        project_torch(tmp_path)
+    (tmp_path / "requirements.txt").write_text("torch==2.1\n")
+    told: list[tuple[str, str]] = []
+    assert project_torch(tmp_path, lambda path, reason: told.append((path.name, reason))) == "==2.1"
+    assert [name for name, _ in told] == ["pyproject.toml"]
+    assert told[0][1].startswith("1:9: broken TOML")

@@ -17,7 +17,7 @@ from torchrepro_lint import cards, checks, selection
 from torchrepro_lint.dataflow import Module, Program
 from torchrepro_lint.discover import configuration_files, named_from, native_files
 from torchrepro_lint.elements import Position
-from torchrepro_lint.index import ModuleFacts, ParseError, build
+from torchrepro_lint.index import ModuleFacts, ParseError, build, without_broken_cells
 from torchrepro_lint.project.folders import Folders
 from torchrepro_lint.project.project import Project
 from torchrepro_lint.settings import Settings, SettingsSource
@@ -132,7 +132,8 @@ class Checker:
 
             where = error.position or Position(1, 1)
             self._failures[path] = tool_finding("TRP001", self._subject.rel(path), where, error.message, source)
-            return None
+            rest = without_broken_cells(source) if source is not None and source.cells else None
+            return build(rest, is_compact=self.program.project.files.are_many) if rest is not None else None
 
     def source(self, path: Path) -> SourceFile:
         """The text of a file as it was checked; ConflictError if it has changed on disk since."""
@@ -158,9 +159,9 @@ class Checker:
         return read_source(path, self._subject.rel(path), self._subject.settings.max_bytes)
 
     def failure(self, path: Path) -> str:
-        """Why the file could not be read."""
+        """Why the file, or a cell of it, could not be read; empty where it was."""
         found = self._failures.get(path)
-        return f"line {found.location.range.start.line}: {found.message}" if found is not None else "not read"
+        return f"line {found.location.range.start.line}: {found.message}" if found is not None else ""
 
     def change(self, path: Path, text: str | None) -> None:
         """The overlay has another text for the file; None for what is on disk."""
@@ -178,13 +179,13 @@ class Checker:
     def _checked(self, path: Path, suppressed: list[Finding]) -> list[Finding]:
         enabled = selection.enabled(self._subject.resolver.for_path(path), path)
         facts = self.program.load(str(path))
+        findings = [self._failures[path]] if path in self._failures else []
         if facts is None:
-            return [self._failures[path]] if path in self._failures else []
+            return findings
         if facts.source.kind == "configuration":  # what is wrong in it is found where it is used
             return []
         suppressor = Suppressor(facts.source, facts, cards.codes(), enabled)
         module = Module(facts, self.program)
-        findings: list[Finding] = []
         with self._subject.timed("step", "importing rules", apart=True):
             loaded = checks.load(selection.worth_a_look(enabled, facts.source.text))
         for code, check in loaded:

@@ -171,7 +171,7 @@ class Run:
         settings = request.resolver.for_path(self.root / "pyproject.toml")
         self._seconds = settings.max_file_seconds
         self._too_slow: set[Path] = set()
-        declared = project_torch(self.root, self._refused)  # now: a broken pyproject.toml ends the run, not a check
+        declared = project_torch(self.root, self._refused)  # now: what cannot be read is told once
         self._settings = settings
         self._declared_torch = declared
         self._evidence = _own_evidence(settings)

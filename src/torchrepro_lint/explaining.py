@@ -38,8 +38,9 @@ def explain(run: Run, files: Iterable[Path]) -> Explained:
     problems += run.problems
     for path in files:
         facts = run.program.load(str(path))
+        if facts is None or run.checker.failure(path):
+            problems.append(f"{run.rel(path)}: {run.checker.failure(path) or 'not read'}")
         if facts is None:
-            problems.append(f"{run.rel(path)}: {run.checker.failure(path)}")
             continue
         found = [report(seeding, run.program) for seeding in seedings(facts, run.program)]
         programs += found
@@ -47,7 +48,10 @@ def explain(run: Run, files: Iterable[Path]) -> Explained:
         _read_configurations(facts, run.program)
         loaders += [spot(facts, call.node) for call in unseen_loaders(Module(facts, run.program))]
         run.program.release()
-    unread = [(run.rel(path), run.checker.failure(path)) for path in sorted(run.program.project.configurations.unread)]
+    unread = [
+        (run.rel(path), run.checker.failure(path) or "not read")
+        for path in sorted(run.program.project.configurations.unread)
+    ]
     return Explained(run.root, tuple(programs), tuple(idle), tuple(problems), tuple(unread), tuple(loaders))
 
 

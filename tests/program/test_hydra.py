@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from torchrepro_lint.dataflow.grafts import Graft
+from torchrepro_lint.dataflow.grafts import Graft, Unsaid
 from torchrepro_lint.dataflow.hydra import composed
 from torchrepro_lint.index import build
 from torchrepro_lint.source import read_source
@@ -52,16 +52,33 @@ FOLDERS: dict[str, dict[str, str]] = {
         "model/resnet": "defaults:\n  - base\n  - _self_\nlayers: 50\n",
         "model/base": "layers: 1\nseed: null\n",
     },
+    "overridden beside": {
+        "config": "defaults:\n  - db: a\n  - _self_\n  - override db: b\n", "db/a": "x: 1\n", "db/b": "x: 2\n",
+    },
+    "overridden by what comes later": {
+        "config": "defaults:\n  - _self_\n  - db: gone\n  - net: small\n  - exp: first\n  - other: null\nseed: 1\n",
+        "db/a": "x: 1\n",
+        "db/b": "x: 2\n",
+        "net/small": "defaults: [base, _self_]\nwidth: 1\n",
+        "net/base": "width: 0\ndepth: 2\n",
+        "net/big": "width: 9\n",
+        "exp/first": "# @package _global_\ndefaults:\n  - second\n  - override /db: b\n  - override /net: big\nx: 3\n",
+        "exp/second": "# @package _global_\ndefaults:\n  - override /db: a\nname: n\n",
+    },
 }  # fmt: skip
 UNKNOWN: dict[str, dict[str, str]] = {
     "releases disagree": {"config": "defaults: [base]\nseed: 1\n", "base": "seed: 0\n"},
-    "a file is missing": {"config": "defaults:\n  - model: gone\n  - _self_\nseed: 1\n"},
+    "a file is missing": {"config": "defaults: [gone, _self_]\nseed: 1\n"},
+    "a file that may be about everything is missing": {"config": "defaults:\n  - exp@_global_: gone\n  - _self_\n"},
     "an option that is worked out": {"config": "defaults:\n  - model: ${size}\n  - _self_\n", "model/a": "x: 1\n"},
-    "overridden elsewhere": {
-        "config": "defaults:\n  - db: a\n  - override db: b\n  - _self_\n", "db/a": "x: 1\n", "db/b": "x: 2\n",
+    "overridden at a package": {
+        "config": "defaults:\n  - db@at: a\n  - _self_\n  - override db@at: b\n", "db/a": "x: 1\n", "db/b": "x: 2\n",
     },
     "made of itself": {"config": "defaults:\n  - config\n  - _self_\n"},
 }  # fmt: skip
+
+
+NOT_KNOWN = object()
 
 
 def ours(folder: Path) -> Any:
@@ -75,6 +92,8 @@ def ours(folder: Path) -> Any:
 
 def _plain(node: ast.expr) -> Any:
     match node:
+        case Unsaid():
+            return NOT_KNOWN
         case Graft():
             return _plain(node.site.node)
         case ast.Dict(keys=keys, values=values):
@@ -107,3 +126,9 @@ def test_as_hydra_does(name: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", UNKNOWN)
 def test_what_is_not_known(name: str, tmp_path: Path) -> None:
     assert ours(written(tmp_path, UNKNOWN[name])) is None
+
+
+def test_of_a_missing_file_only_its_group_is_not_known(tmp_path: Path) -> None:
+    config = "defaults:\n  - db: gone\n  - net: small\n  - _self_\nseed: 1\ndb: {port: 3}\nnet: {depth: 2}\n"
+    made = ours(written(tmp_path, {"config": config, "net/small": "width: 1\n"}))
+    assert made == {"db": NOT_KNOWN, "net": {"width": 1, "depth": 2}, "seed": 1}

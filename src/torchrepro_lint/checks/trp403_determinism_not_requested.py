@@ -71,6 +71,7 @@ def _kernel_on_gpu(seeding: Seeding, program: Program) -> NodeSite | None:
         next(filter(runs, convolutions.kernels(files, program)), None)
         or next(convolutions.kernels(convolutions.files_chosen_by_name(files, program), program), None)
         or next(convolutions.imported_kernels(files, runs, program), None)
+        or next(filter(runs, convolutions.attending(files, program)), None)
     )
 
 

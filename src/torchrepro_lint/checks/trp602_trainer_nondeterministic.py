@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from torchrepro_lint import catalogue
 from torchrepro_lint.checks.argument_edit import passing
-from torchrepro_lint.checks.configured import placed
+from torchrepro_lint.checks.configured import cause, placed
 from torchrepro_lint.checks.draft import Draft
 from torchrepro_lint.dataflow import Call, Module, Program, Site
+from torchrepro_lint.dataflow.instantiated import instantiated_calls
 from torchrepro_lint.project.contents import is_test
 from torchrepro_lint.rng.predicates import is_unrequested
 from torchrepro_lint.seeding.frameworks import asks_for_determinism, program_files, seeds_torch
@@ -19,7 +20,9 @@ ARGUMENT = "deterministic"
 def check(module: Module, program: Program) -> Iterator[Draft]:
     """Report each Trainer without `deterministic` in a program that seeds torch and fits a model."""
     rows = catalogue.names("frameworks", "trainers")
-    trainers = [c for c in module.calls(rows) if _leaves_kernels(c) and not _stays_off_gpu(c)]
+    written = module.calls(rows)
+    made = (*written, *instantiated_calls(module, program, rows))
+    trainers = [c for c in made if _leaves_kernels(c) and not _stays_off_gpu(c)]
     if not trainers or "fit" not in module.facts.calls or is_test(module.facts):
         return
     files = program_files(module, program)
@@ -27,19 +30,27 @@ def check(module: Module, program: Program) -> Iterator[Draft]:
         return
     for call in trainers:
         if not is_unrequested(call.node, call.scope, program):
-            draft = Draft(call.node, {"call": call.written}, edits=passing(call, ARGUMENT, "True"))
+            edits = passing(call, ARGUMENT, "True") if call in written else ()
+            name = call.written if call in written else call.name.rpartition(".")[2]
+            draft = Draft(call.node, {"call": name}, edits=edits)
             value = call.argument(ARGUMENT)
             yield placed(draft, value if isinstance(value, Site) else None, program, "True", lambda held: not held)
 
 
 def _leaves_kernels(call: Call) -> bool:
-    value = call.literal(ARGUMENT)
-    return value is None or value is False
+    return call.literal(ARGUMENT) in (None, False) or _says(call, ARGUMENT, lambda held: not held)
 
 
 def _stays_off_gpu(call: Call) -> bool:
     """A CPU has few nondeterministic kernels, and the result of a quick trial run is not kept."""
-    row = catalogue.names("frameworks", "trainers")[call.name]
-    if call.literal("accelerator") in row["without_gpu"]:
+    without = catalogue.names("frameworks", "trainers")[call.name]["without_gpu"]
+    if call.literal("accelerator") in without or _says(call, "accelerator", lambda held: held in without):
         return True
-    return call.literal("fast_dev_run", default=False) is not False
+    trial = call.literal("fast_dev_run", default=False)
+    return trial is not False and not _says(call, "fast_dev_run", lambda held: not held)
+
+
+def _says(call: Call, argument: str, wanted: Callable[[object], bool]) -> bool:
+    """Whether a configuration file gives an argument such a value by default."""
+    value = call.argument(argument)
+    return isinstance(value, Site) and cause(value, call.program, wanted) is not None

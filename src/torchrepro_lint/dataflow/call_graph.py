@@ -8,17 +8,18 @@ files mention (`forward`, `get`) have callers that nobody can list.
 from __future__ import annotations
 
 import ast
+import sys
 from collections.abc import Iterable, Iterator
 from functools import partial
 from pathlib import Path
 from typing import NamedTuple, TypeAlias
 
 from torchrepro_lint.dataflow.abstract_values import Display, Reference, Result
-from torchrepro_lint.dataflow.binding import CONSTRUCTOR
+from torchrepro_lint.dataflow.binding import CONSTRUCTOR, positional_parameters
 from torchrepro_lint.dataflow.evaluate import Values
 from torchrepro_lint.dataflow.sites import CallSite
 from torchrepro_lint.index import ITEM, ModuleFacts, Scope
-from torchrepro_lint.project.contents import calls_any, may_call
+from torchrepro_lint.project.contents import calls_any, may_call, may_pass
 from torchrepro_lint.project.importers import MAX_USERS
 from torchrepro_lint.project.names import is_left_open
 from torchrepro_lint.project.project import Project
@@ -75,13 +76,15 @@ class Callers:
             return None
         return calls + self._handed.get(function, lambda: list(self._handed_to(function)))
 
-    def may_be(self, function: Scope) -> bool:
-        """Whether any file calls something of the name by which a function is called."""
+    def may_pass(self, function: Scope, parameter: str) -> bool:
+        """Whether any file calls something of the name by which a function is called, and may pass it a parameter."""
         name = _called_by(function, function.method_class)
         naming = self._project.text.mentioning(name)
         if naming is None or len(naming) > MAX_FILES:
             return True
-        return any(self._project.files.says(str(path), calls_any, name) for path in naming)
+        positional = positional_parameters(function)
+        place = str(positional.index(parameter) if parameter in positional else sys.maxsize)
+        return any(self._project.files.says(str(path), may_pass, name, parameter, place) for path in naming)
 
     def in_sight(self, function: Scope) -> list[CallSite]:
         """The calls that can be seen, where there may be others as well: those of the function's own file at least."""

@@ -25,6 +25,7 @@ from torchrepro_lint.index import Scope, last_name
 from torchrepro_lint.project.names import Names
 
 MAX_CHOSEN = 8  # functions or classes of one table, where it is not known which is meant
+MAX_NAMES = 64  # of a module of which a class is chosen
 _MAKES = ("build", "create", "make", "instantiate", "construct")  # what the names of functions begin with that call
 _BEGINNINGS = frozenset(name[:4] for name in ("get", "getattr", *_MAKES))
 _NAMING = ("type", "name", "_target_", "cls", "class")  # what they are told, in a configuration

@@ -130,14 +130,14 @@ class Defaults(Values):
         return next((self._of_decorator(d, outer) for d in composing), None)
 
     def _of_decorator(self, decorator: ast.Call, outer: Scope) -> Site | None:
-        given = passed_by_name(decorator, "config_path", "config_name")
+        given = passed_by_name(decorator, "config_path", "config_name", "version_base")
         folder, name = (self._text(given.get(key), outer) for key in ("config_path", "config_name"))
         if folder is None or name is None:
             return None
         only = self._only_one_in(folder, outer) if folder and not name else None
         if only is None and not name:  # before Hydra 1.0 one path named the file
             folder, _, name = folder.rpartition("/")
-        return self._composed_from(folder, only or name, outer)
+        return self._composed_from(folder, only or name, outer, since_1_1="version_base" in given)
 
     def _only_one_in(self, folder: str, scope: Scope) -> str | None:
         """The one configuration that a folder has, where the user names it on the command line."""
@@ -164,10 +164,10 @@ class Defaults(Values):
         folder, name = self._text(passed, where), self._text(given.get("config_name"), scope)
         return self._composed_from(folder, name, scope) if folder and name else None
 
-    def _composed_from(self, folder: str, name: str, scope: Scope) -> Site | None:
+    def _composed_from(self, folder: str, name: str, scope: Scope, *, since_1_1: bool = False) -> Site | None:
         base = Path(folder) if Path(folder).is_absolute() else scope.facts.source.path.parent / folder
         without_suffix = name.rsplit(".", 1)[0] if name.endswith(SUFFIXES) else name
-        return composed(without_suffix, lambda of: self._configuration(base, of))
+        return composed(without_suffix, lambda of: self._configuration(base, of), since_1_1=since_1_1)
 
     def _text(self, value: ast.expr | None, scope: Scope) -> str | None:
         """A text argument; empty where it is left out or None."""

@@ -26,6 +26,18 @@ class Graft(ast.Name):
     site: Site
 
 
+class Unsaid(ast.Name):
+    """What stands in a file that is not there."""
+
+
+def unsaid(facts: ModuleFacts) -> Site:
+    """Something in the configuration that the file of `facts` makes, of which nothing is known."""
+    top = facts.tree.body[0]
+    made = ast.copy_location(Unsaid(" ", ast.Load()), top)
+    facts.parents.adopt(made, top)
+    return Site(made, facts.scope)
+
+
 def graft(site: Site) -> Graft:
     """An expression that stands for another one, and has its place."""
     if isinstance(site.node, Graft):
@@ -67,8 +79,12 @@ def overlay(into: Tree, tree: Tree) -> None:
         inner = into.get(key)
         if isinstance(value, dict) and isinstance(inner, dict):
             overlay(inner, value)
-        else:
+        elif not (isinstance(value, dict) and inner is not None and _is_unsaid(inner)):
             into[key] = value
+
+
+def _is_unsaid(held: Tree | Site) -> bool:
+    return isinstance(held, Site) and isinstance(held.node, Unsaid)
 
 
 def built(tree: Tree, facts: ModuleFacts) -> Site:

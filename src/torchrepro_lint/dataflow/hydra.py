@@ -1,17 +1,17 @@
 """How Hydra composes a configuration: the defaults list of the primary file, groups, packages, and which entry wins.
 
-Knows the files of one folder and Hydra's rules (hydra.cc/docs/advanced/defaults_list). Where a file is missing, or two
-releases of Hydra would disagree, nothing is known.
+Knows the files of one folder and Hydra's rules (hydra.cc/docs/advanced/defaults_list). Where two releases of Hydra
+would disagree, nothing is known; where a file of a group is missing, and users name another one, nothing of that group.
 """
 
 from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import NamedTuple, TypeAlias
 
-from torchrepro_lint.dataflow.grafts import Tree, built, merge, nested, overlay
+from torchrepro_lint.dataflow.grafts import Tree, built, merge, nested, overlay, unsaid
 from torchrepro_lint.dataflow.sites import Site
 from torchrepro_lint.index import ModuleFacts
 
@@ -36,12 +36,12 @@ class _Choice(NamedTuple):
     is_optional: bool
 
 
-def composed(name: str, find: Find) -> Site | None:
-    """The configuration that the primary file `name` makes, by default."""
+def composed(name: str, find: Find, *, since_1_1: bool = False) -> Site | None:
+    """The configuration that the primary file `name` makes, by default; of any release, or of those since 1.1."""
     primary = find(name)
     if primary is None:
         return None
-    composer = _Composer(find)
+    composer = _Composer(find, primary, since_1_1)
     try:
         tree = composer.tree(primary, "", ())
     except _Unknown:
@@ -51,9 +51,12 @@ def composed(name: str, find: Find) -> Site | None:
 
 
 class _Composer:
-    def __init__(self, find: Find) -> None:
+    def __init__(self, find: Find, primary: ModuleFacts, since_1_1: bool) -> None:
         self._find = find
+        self._primary = primary
+        self._since_1_1 = since_1_1
         self._count = 0
+        self._overrides: dict[str, list[str]] = {}  # the options of a group that a file says for another one's entry
 
     def tree(self, facts: ModuleFacts, group: str, package: tuple[str, ...]) -> Tree:
         """What a file and its defaults make; `package` is where its own entries go."""
@@ -65,35 +68,60 @@ class _Composer:
         merge(own, Site(top.value, facts.scope))
         own.pop("defaults", None)
         own = nested(_package(facts, package), own)
-        layers = list(self._layers(top.value, group, package))
+        layers = self._layers(top.value, group, package)
         made: Tree = {}
         for layer in [*layers] if None in layers else [*layers, None]:
             overlay(made, own if layer is None else layer)
-        if None not in layers and any(_contradicts(own, layer) for layer in layers if layer is not None):
+        is_said = None in layers or self._since_1_1 or self._overrides  # which Hydra has since 1.1
+        if not is_said and any(_contradicts(own, layer) for layer in layers if layer is not None):
             raise _Unknown  # before Hydra 1.1 the others win, and since then the file itself
         return made
 
-    def _layers(self, top: ast.Dict, group: str, package: tuple[str, ...]) -> Iterator[Tree | None]:
-        """What the defaults list names, in order; None for the file itself."""
-        for item in _listed(top):
-            for choice in _choices(item, group):
+    def _layers(self, top: ast.Dict, group: str, package: tuple[str, ...]) -> list[Tree | None]:
+        """What the defaults list names, in order; None for the file itself. Its last entry is looked at first, as by
+        Hydra: it may override those before it."""
+        items = _listed(top)
+        for item in items:
+            for overridden, options in _overrides(item, group):
+                self._overrides.setdefault(overridden, options)
+        layers: list[Tree | None] = []
+        for item in reversed(items):
+            for choice in reversed(list(_choices(item, group, self._overrides))):
                 if choice.option == _SELF:
-                    yield None
+                    layers.append(None)
                 elif not _is_of_hydra(choice.group, group):
-                    yield self._chosen(choice, group, package)
+                    layers.append(self._chosen(choice, group, package))
+        return layers[::-1]
 
     def _chosen(self, choice: _Choice, group: str, package: tuple[str, ...]) -> Tree:
-        outer = "" if choice.group.startswith("/") or choice.option.startswith("/") else group
-        name = "/".join(part for part in (outer, choice.group.strip("/"), choice.option.strip("/")) if part)
-        facts = self._find(name)
-        if facts is None:
-            if choice.is_optional:
-                return {}
-            raise _Unknown
-        inner = name.rpartition("/")[0]
+        name = _below(group, choice.group, choice.option)
         below = tuple(part for part in choice.group.strip("/").split("/") if part)
         at = (*package, *below) if choice.package is None else _named(choice.package, below, package)
-        return self.tree(facts, inner, at)
+        facts = self._find(name)
+        if facts is not None:
+            return self.tree(facts, name.rpartition("/")[0], at)
+        if choice.is_optional:
+            return {}
+        if not choice.group or not at:
+            raise _Unknown
+        return nested(at[:-1], {at[-1]: unsaid(self._primary)})
+
+
+def _below(outer: str, *parts: str) -> str:
+    """The path of an option, or a group, that a file of the group `outer` names."""
+    first = "" if any(part.startswith("/") for part in parts) else outer
+    return "/".join(part for part in (first, *(part.strip("/") for part in parts)) if part)
+
+
+def _overrides(item: ast.expr, outer: str) -> Iterator[tuple[str, list[str]]]:
+    """The group that an entry of a defaults list overrides, if it does, and what is chosen instead."""
+    match item:
+        case ast.Dict(keys=[ast.Constant(value=str(key))], values=[value]) if "override" in key.split()[:-1]:
+            group = key.split()[-1]
+            if not _is_of_hydra(group, outer):
+                if "@" in group:
+                    raise _Unknown
+                yield _below(outer, group), _options(value, is_of_hydra=False)
 
 
 def _listed(top: ast.Dict) -> list[ast.expr]:
@@ -111,7 +139,7 @@ def _is_of_hydra(chosen: str, group: str) -> bool:
     return inside or chosen.removeprefix("/").startswith("hydra/")
 
 
-def _choices(item: ast.expr, outer: str) -> Iterator[_Choice]:
+def _choices(item: ast.expr, outer: str, overrides: Mapping[str, list[str]]) -> Iterator[_Choice]:
     match item:
         case ast.Constant(value=str(name)):
             name, _, package = name.partition("@")
@@ -119,10 +147,10 @@ def _choices(item: ast.expr, outer: str) -> Iterator[_Choice]:
         case ast.Dict(keys=[ast.Constant(value=str(key))], values=[value]):
             words = key.split()
             group, _, package = words[-1].partition("@")
-            is_of_hydra = _is_of_hydra(group, outer)
-            if "override" in words[:-1] and not is_of_hydra:
-                raise _Unknown
-            for option in _options(value, is_of_hydra=is_of_hydra):
+            if "override" in words[:-1]:
+                return
+            other = overrides.get(_below(outer, group)) if not package else None
+            for option in _options(value, is_of_hydra=_is_of_hydra(group, outer)) if other is None else other:
                 yield _Choice(group, option, package or None, "optional" in words[:-1])
         case _:
             raise _Unknown

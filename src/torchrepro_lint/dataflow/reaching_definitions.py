@@ -409,7 +409,8 @@ def _line(node: ast.AST) -> int:
 
 
 def shape_names(read: ast.Name, owner: Scope, scope: Scope) -> int | None:
-    """The number of names that the shape of the same value is unpacked into: `b, c, h, w = x.shape`."""
+    """The number of names that the shape of the same value is unpacked into, `b, c, h, w = x.shape`, or the number of
+    its dimensions by an assertion."""
     if scope.function is not owner.function:
         return None
     unpacked = definitions(owner).shapes(owner).get(read.id, ())
@@ -426,7 +427,28 @@ def _shapes(owner: Scope) -> dict[str, list[tuple[ast.Name, int]]]:
             target = binding.node.targets[0]
             if isinstance(target, ast.Tuple | ast.List) and not any(isinstance(e, ast.Starred) for e in target.elts):
                 found.setdefault(subject.id, []).append((subject, len(target.elts)))
+    for statement in owner.node.body if isinstance(owner.node, FunctionNode) else ():
+        if isinstance(statement, ast.Assert):
+            for subject, count in _asserted(statement.test):
+                found.setdefault(subject.id, []).append((subject, count))
     return found
+
+
+def _asserted(test: ast.expr) -> Iterator[tuple[ast.Name, int]]:
+    """`x.ndim == 4 and y.dim() == 3`, `len(x.shape) == 4`"""
+    match test:
+        case ast.BoolOp(op=ast.And(), values=tests):
+            for each in tests:
+                yield from _asserted(each)
+        case ast.Compare(left=counted, ops=[ast.Eq()], comparators=[ast.Constant(value=int(count))]):
+            match counted:
+                case (
+                    ast.Attribute(attr="ndim", value=ast.Name() as subject)
+                    | ast.Call(func=ast.Attribute(attr="dim" | "ndimension", value=ast.Name() as subject), args=[])
+                ):
+                    yield subject, count
+                case ast.Call(func=ast.Name(id="len"), args=[shape]) if isinstance(whole := _subject(shape), ast.Name):
+                    yield whole, count
 
 
 def _subject(value: ast.expr | None) -> ast.expr | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 import sys
 import warnings
 from collections.abc import Callable, Iterable
@@ -15,6 +16,7 @@ from torchrepro_lint.index.facts import ITEM, Binding, FunctionNode, ModuleFacts
 from torchrepro_lint.source import SourceFile
 
 Pending: TypeAlias = "list[tuple[ast.AST, Scope]]"
+_SETTLES = r"seed|determin|generator"  # what other cells may need from one that cannot be read
 
 
 def build(source: SourceFile, *, is_compact: bool = False) -> ModuleFacts:
@@ -29,11 +31,36 @@ def build(source: SourceFile, *, is_compact: bool = False) -> ModuleFacts:
     return facts
 
 
+def without_broken_cells(source: SourceFile) -> SourceFile | None:
+    """A notebook with blanks for the cells that are no Python, which do not run either; every place stays what it was.
+    None where no other cell is left, or where such a cell, which a newer Python may read, is about seeds."""
+    starts = [source.line_starts[line - 1] for line, _ in source.cells]
+    cells = [source.whole[start:end] for start, end in zip(starts, [*starts[1:], None], strict=True)]
+    kept = [cell if _is_read(cell) else re.sub(r"[^\r\n]", " ", cell) for cell in cells]
+    broken = [cell for cell, left in zip(cells, kept, strict=True) if cell != left]
+    text = "".join(kept)
+    if not text.strip() or any(re.search(_SETTLES, cell) for cell in broken) or not _is_read(text):
+        return None
+    return source.with_text(text)
+
+
+def _is_read(text: str) -> bool:
+    try:
+        _parsed(text)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return False
+    return True
+
+
+def _parsed(text: str, name: str = "<unknown>") -> ast.Module:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # invalid escapes in the user's strings are not our business
+        return ast.parse(text, filename=name)
+
+
 def _parse(source: SourceFile) -> ast.Module:
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # invalid escapes in the user's strings are not our business
-            return ast.parse(source.whole, filename=source.rel)
+        return _parsed(source.whole, source.rel)
     except SyntaxError as error:
         position = Position(error.lineno, max(error.offset or 1, 1)) if error.lineno else None
         grammar = f"read with the grammar of Python {sys.version_info.major}.{sys.version_info.minor}"

@@ -19,6 +19,9 @@ from torchrepro_lint.project.disk import exists, modules_in
 
 _LAYERS = {f"{kind}{n}d" for kind in ("Conv", "ConvTranspose", "LazyConv", "LazyConvTranspose") for n in (1, 2, 3)}
 _ATTENTION = "scaled_dot_product_attention"
+_ATTENDING = ("TransformerEncoderLayer", "TransformerDecoderLayer", "Transformer")
+_MAY_ATTEND = ("MultiheadAttention", "multi_head_attention_forward")
+_WITHOUT_WEIGHTS = r"\bneed_weights\s*=\s*False\b"  # those that are asked for their weights work them out by products
 _FUNCTIONS = {*(f"{kind}{n}d" for kind in ("conv", "conv_transpose") for n in (1, 2, 3)), _ATTENTION}
 _MODELS = (
     r"\btorchvision\.models\b|\bfrom torchvision import [^\n]*\bmodels\b|\b(?:import|from) timm\b"
@@ -42,7 +45,20 @@ def kernels(files: Iterable[ModuleFacts], program: Program) -> Iterator[NodeSite
 
 def is_attention(site: NodeSite) -> bool:
     """Whether it is a fused attention, which is no matter of cuDNN's."""
-    return isinstance(site[0], ast.Call) and last_name(site[0].func) == _ATTENTION
+    return isinstance(site[0], ast.Call) and last_name(site[0].func) in (_ATTENTION, *_ATTENDING, *_MAY_ATTEND)
+
+
+def attending(files: Iterable[ModuleFacts], program: Program) -> Iterator[CallSite]:
+    """The layers in the files whose attention is fused."""
+    return (found for facts in files for found in _attending_in(facts, program))
+
+
+@remembered
+def _attending_in(facts: ModuleFacts, program: Program) -> tuple[CallSite, ...]:
+    may_attend = any(name in facts.calls for name in _MAY_ATTEND) and facts.source.matches(_WITHOUT_WEIGHTS)
+    names = (*_ATTENDING, *(_MAY_ATTEND if may_attend else ()))
+    sites = (site for name in names for site in facts.calls.get(name, ()))
+    return tuple(site for site in sites if (program.callee(*site) or "").startswith("torch.nn."))
 
 
 @remembered

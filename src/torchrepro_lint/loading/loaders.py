@@ -165,7 +165,7 @@ def _shuffling(call: Call, program: Program) -> Certainty | None:
 
 
 def _is_left_off(value: ast.expr, scope: Scope, program: Program) -> bool:
-    """Whether a value is off since a parameter is by default, of a function that nothing in sight calls."""
+    """Whether a value is off since a parameter is by default, of a function to which nothing in sight passes it."""
     return all(_comes_off(origin, program) for origin in program.origins(_narrowed(value, scope), scope))
 
 
@@ -201,7 +201,8 @@ def _comes_off(origin: Origin, program: Program) -> bool:
     match origin:
         case Parameter(name=name, scope=function):
             default = function.bindings[name][0].value
-            return isinstance(default, ast.Constant) and not default.value and not program.callers.may_be(function)
+            is_off = isinstance(default, ast.Constant) and not default.value
+            return is_off and not program.callers.may_pass(function, name)
         case Constant(value=value):
             return not value
     return False

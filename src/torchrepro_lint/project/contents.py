@@ -51,6 +51,16 @@ def calls_any(facts: ModuleFacts, *names: str) -> bool:
     return not facts.calls.keys().isdisjoint(names)
 
 
+def may_pass(facts: ModuleFacts, function: str, parameter: str, place: str) -> bool:
+    """Whether a call of a name may pass a parameter: by keyword, as the argument at `place`, or unpacked."""
+    return any(
+        len(call.args) > int(place)
+        or any(isinstance(argument, ast.Starred) for argument in call.args)
+        or any(keyword.arg in (None, parameter) for keyword in call.keywords)
+        for call, _ in facts.calls.get(function, ())
+    )
+
+
 def reads_attribute(facts: ModuleFacts, name: str) -> bool:
     """Whether an attribute of this name is read."""
     return bool(facts.reads(facts.tree).of_attribute(name))
@@ -187,7 +197,18 @@ def _as_imported(written: ast.expr, scope: Scope) -> tuple[str, int]:
 
 QUESTIONS: dict[str, Callable[..., Any]] = {
     question.__name__: question
-    for question in (may_call, passes, defines, calls_any, reads_attribute, may_read, called_in, only_defines, start_of)
+    for question in (
+        may_call,
+        passes,
+        defines,
+        calls_any,
+        may_pass,
+        reads_attribute,
+        may_read,
+        called_in,
+        only_defines,
+        start_of,
+    )
 }
 """By their names, under which they are noted."""
 

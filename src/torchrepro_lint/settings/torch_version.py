@@ -5,9 +5,10 @@ from __future__ import annotations
 
 from itertools import chain
 from pathlib import Path
+from typing import Any
 
 from torchrepro_lint.requirements import Refused, of_environments, of_lists, of_pyproject, of_setup, torch_of_readme
-from torchrepro_lint.settings.tables import is_there, load
+from torchrepro_lint.settings.tables import SettingsError, is_there, load, shown
 
 MAX_ENTRIES = 200  # of the project's folder: one with more holds data
 
@@ -16,12 +17,22 @@ def project_torch(root: Path, refused: Refused = lambda path, reason: None) -> s
     """A version or specifier such as `==2.1.0` or `>=2.0,<3`; None if the project names none. `refused` is told of each
     list that cannot be read."""
     pyproject = root / "pyproject.toml"
-    document = load(pyproject) if is_there(pyproject) else {}
+    document = _document(pyproject, refused)
     lists = chain(
         of_pyproject(pyproject, document), of_lists(root, refused), of_environments(root, refused), of_setup(root)
     )
     listed = next((found.specifier for found in lists if found.name == "torch" and found.specifier), None)
     return listed or _of_readme(root)
+
+
+def _document(path: Path, refused: Refused) -> dict[str, Any]:
+    """The tables of a `pyproject.toml`. A broken one that names us has ended the run where settings are read; another
+    one's dependencies are missing."""
+    try:
+        return load(path) if is_there(path) else {}
+    except SettingsError as error:
+        refused(path, str(error).removeprefix(f"{shown(path)}:").strip())
+        return {}
 
 
 def _of_readme(root: Path) -> str | None:

@@ -229,6 +229,11 @@ class SourceFile:
         end = Position(range.end.line - first + 1, range.end.column)
         return Location(self.rel, Range(start, end), number)
 
+    def with_text(self, text: str) -> SourceFile:
+        """The same file with other characters at the same places of a notebook's code."""
+        return SourceFile(self.path, self.rel, text, encoding=self.encoding, bom=self.bom, cells=self.cells,
+                          document=self.document, digest=self.digest)  # fmt: skip
+
     def encode(self, document: str) -> bytes:
         """`document` as this file would hold it: same encoding, byte order mark put back."""
         return decoding.encode(document, self.encoding, self.bom)
