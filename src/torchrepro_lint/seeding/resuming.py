@@ -33,6 +33,8 @@ _SHORT = r"(?i)(?:^|[._])opt(?:_[a-z]+)?$"  # `opt.lr` is an option, `self.opt` 
 _RNG_STATE = r"(?i)rng_?state|[gs]et_?state\(|[\"']\w*random_state[\"']"
 _TAKES = r"(?i)(?:get|save)_\w*rng_?state|\bget_?state\("
 _PUTS = r"(?i)(?:set|load|restore)_\w*rng_?state|\bset_?state\("
+_STATE_METHODS = ("get_state", "set_state", "getstate", "setstate")
+_OWN = {"numpy.random.RandomState": "numpy", "random.Random": "python"}
 _RESUMERS = ("load_optim", "load_optimizer", "set_optimizer_state_dict", "set_optim_state_dict",
              "restart_from_checkpoint", "_load_optimizer_and_scheduler")  # fmt: skip
 _LOADERS = ("load", "load_checkpoint")
@@ -81,6 +83,9 @@ def _not_kept(families: Sequence[str], files: Sequence[ModuleFacts], program: Pr
     """All, where nothing speaks of states; else those whose state is taken and never put back, or the other way."""
     if not _keeps_states([line for facts in files for line in _lines_on_states(facts, program).values()]):
         return tuple(families)
+    own = [_of_own(facts, program).get(n) for facts in files for n in _lines_on_states(facts, program)]
+    if all(own):  # none speaks of the generators that all share
+        return tuple(family for family in families if family not in own)
     taken, put_back = (_moved(*half, files, program) for half in ((_TAKES, TAKEN), (_PUTS, PUT)))
     return tuple(family for family in families if (family in taken) is not (family in put_back))
 
@@ -94,6 +99,19 @@ def _moved(sign: str, functions: Mapping[str, str], files: Sequence[ModuleFacts]
             return frozenset(FAMILIES)
     names = (program.callee(*site) for facts in files for site in calls_like(functions, facts))
     return frozenset(functions[str(name)] for name in names if name in functions)
+
+
+@remembered
+def _of_own(facts: ModuleFacts, program: Program) -> Mapping[int, str]:
+    """The lines that take or set the state of a generator that the program made, each with its family: that speaks of
+    no other generator."""
+    found: dict[int, str] = {}
+    for call, scope in (site for name in _STATE_METHODS for site in facts.calls.get(name, ())):
+        if isinstance(call.func, ast.Attribute):
+            for maker in program.makers(call.func.value, scope):
+                if maker in _OWN:
+                    found[call.lineno] = _OWN[str(maker)]
+    return found
 
 
 def _keeps_states(lines: Sequence[str]) -> bool:
@@ -189,8 +207,8 @@ def _has_progress(expr: ast.expr, scope: Scope, program: Program, depth: int = 0
     """Whether a saved value is a dict, list or object with a field for the progress of training."""
     for origin in program.origins(expr, scope):
         match origin:
-            case Display(node=ast.Dict(keys=keys, values=values), scope=made):
-                if any(isinstance(value, ast.Call) and _is_made_in_optim(value, made, program) for value in values):
+            case Display(node=ast.Dict(keys=keys, values=values) as state, scope=made):
+                if _has_optimizer(state, made, program) or any(_is_with_optimizer(v, made, program) for v in values):
                     return True
                 names = [k.value for k in keys if isinstance(k, ast.Constant) and isinstance(k.value, str)]
                 names += _set_in(expr, scope)
@@ -202,6 +220,8 @@ def _has_progress(expr: ast.expr, scope: Scope, program: Program, depth: int = 0
                 names = [k.arg for k in call.keywords if k.arg]
                 if not names and depth < 2 and any(_has_progress(a, made, program, depth + 1) for a in call.args):
                     return True
+                if any(_is_with_optimizer(k.value, made, program) for k in call.keywords):
+                    return True
             case _:
                 names = []
         told = next((name for name in names if re.search(_PROGRESS, name)), "")
@@ -212,6 +232,18 @@ def _has_progress(expr: ast.expr, scope: Scope, program: Program, depth: int = 0
     return depth < 2 and any(
         _is_filled(value, maker, program, depth + 1) for value, maker in _returned(expr, scope, program)
     )
+
+
+def _has_optimizer(state: ast.Dict, scope: Scope, program: Program) -> bool:
+    """Whether a dict has the state of what torch.optim made."""
+    return any(isinstance(v, ast.Call) and _is_made_in_optim(v, scope, program) for v in state.values)
+
+
+def _is_with_optimizer(value: ast.expr, scope: Scope, program: Program) -> bool:
+    """Whether a dict that is part of what is saved has it: `{"model": model.get_state(), ...}`."""
+    origins = program.origins(value, scope) if isinstance(value, ast.Name | ast.Call) else ()
+    return any(isinstance(o, Display) and isinstance(o.node, ast.Dict) and _has_optimizer(o.node, o.scope, program)
+               for o in origins)  # fmt: skip
 
 
 def _returned(expr: ast.expr, scope: Scope, program: Program) -> Iterator[tuple[ast.Name, Scope]]:
