@@ -72,6 +72,15 @@ def is_counted_with(item: ast.Subscript, facts: ModuleFacts) -> bool:
     return filling is not None and filling is _filling(loop.iter.args[0], facts)
 
 
+def is_of_this_round(item: ast.Subscript, facts: ModuleFacts) -> bool:
+    """Whether `items[-1]` is what the loop around has put there in the same round."""
+    match item.slice:
+        case ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=1)):
+            filling = _filling(item.value, facts)
+            return filling is not None and filling in tuple(loops_around(facts, item))
+    return False
+
+
 def _filling(items: ast.expr, facts: ModuleFacts) -> ast.AST | None:
     """The loop in which a list gets an item at one place, if that is how it is filled."""
     function = facts.scope_of(items).function

@@ -31,7 +31,7 @@ from torchrepro_lint.loading.decisions import (
     sorts,
     stored,
 )
-from torchrepro_lint.loading.loops import is_counted_with, keeps_step, names_a_file
+from torchrepro_lint.loading.loops import is_counted_with, is_of_this_round, keeps_step, names_a_file
 from torchrepro_lint.loading.order_loops import only_compares
 from torchrepro_lint.rng.draws import draw_at
 
@@ -99,6 +99,8 @@ def indexed(parent: ast.Subscript, use: Use[Shown], edges: Edges, asked: ast.exp
             return (use.at(parent),)
         case ast.Constant() | ast.UnaryOp():
             if _is_single(parent.value, scope) or is_shared(parent, scope.facts) or _names_one(asked, scope):
+                return STOP
+            if is_of_this_round(parent, scope.facts):
                 return STOP
             if _is_complaint(parent, scope) or _is_only_told(parent, scope) or _is_compared_with_all(parent, scope):
                 return STOP
