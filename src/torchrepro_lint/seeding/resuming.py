@@ -10,11 +10,11 @@ import re
 from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from torchrepro_lint import catalogue
 from torchrepro_lint.dataflow import CallSite, NodeSite, Program, calls_like, remembered, remembered_in_file
-from torchrepro_lint.dataflow.abstract_values import Constant, Display, Origin, Result
+from torchrepro_lint.dataflow.abstract_values import Constant, Display, Origin, Result, Unknown
 from torchrepro_lint.dataflow.binding import argument_for
 from torchrepro_lint.dataflow.enclosing import loops_around
 from torchrepro_lint.dataflow.references import relatives
@@ -37,6 +37,7 @@ _STATE_METHODS = ("get_state", "set_state", "getstate", "setstate")
 _OWN = {"numpy.random.RandomState": "numpy", "random.Random": "python"}
 _RESUMERS = ("load_optim", "load_optimizer", "set_optimizer_state_dict", "set_optim_state_dict",
              "restart_from_checkpoint", "_load_optimizer_and_scheduler")  # fmt: skip
+_SETS_ALL = ("torch.distributed.checkpoint.state_dict.set_state_dict",)
 _LOADERS = ("load", "load_checkpoint")
 _SAVERS = ("save", "save_on_master", "save_checkpoint", "save_model")
 
@@ -166,7 +167,8 @@ def _saves(facts: ModuleFacts, program: Program) -> tuple[CallSite, ...]:
     by_number = {node for loop, _ in numbered(facts, program) for node in walk(loop)} if sites else set()
     found = [*saved_by_number(facts, program)]
     for call, scope in sites:
-        if (call in by_number and program.callee(call, scope) in SAVES) or _saves_progress(call, scope, program):
+        is_of_count = call in by_number and program.callee(call, scope) in SAVES
+        if is_of_count or _saves_progress(call, scope, program) or _keeps_everything(call, scope, program):
             found.append((call, scope))
         elif program.callee(call, scope) in SAVES and call.args:
             found += _handed(call.args[0], scope, program) or ()
@@ -200,7 +202,29 @@ def _writes_file(call: ast.Call, scope: Scope, program: Program) -> bool:
         return True
     held = call.func.value if isinstance(call.func, ast.Attribute) else None
     makers = program.makers(held, scope) if held is not None else ()
-    return any(maker in catalogue.names("frameworks", "accelerators") for maker in makers)
+    known = catalogue.names("frameworks", "accelerators")
+    return any(maker in known for maker in makers) or bool(_checkpointing(call, "saves", scope, program))
+
+
+def _keeps_everything(call: ast.Call, scope: Scope, program: Program) -> bool:
+    """Whether a framework saves all that it trains, optimizers too."""
+    return any(row["everything"] for row in _checkpointing(call, "saves", scope, program))
+
+
+def _checkpointing(call: ast.Call, way: str, scope: Scope, program: Program) -> list[Mapping[str, Any]]:
+    """The rows of the frameworks by whose method a call saves, or loads: `fabric.save(path, state)`."""
+    rows = catalogue.names("frameworks", "checkpointing")
+    if not isinstance(call.func, ast.Attribute) or not any(call.func.attr in row[way] for row in rows.values()):
+        return []
+    made: list[str | Scope | None] = []
+    for origin in program.origins(call.func.value, scope):
+        match origin:
+            case Result(callee=callee):
+                made.append(callee)
+            case Unknown(node=ast.Call() as tuple_of, scope=Scope() as where):  # `engine, *_ = initialize(...)`
+                made.append(program.callee(tuple_of, where))
+    found = [rows[callee] for callee in made if isinstance(callee, str) and callee in rows]
+    return [row for row in found if call.func.attr in row[way]]
 
 
 def _has_progress(expr: ast.expr, scope: Scope, program: Program, depth: int = 0) -> bool:
@@ -376,7 +400,13 @@ def _put_back(facts: ModuleFacts, program: Program) -> Iterator[NodeSite]:
             if name in _RESUMERS or _is_of_optimizer(call, scope, program):
                 yield _file_read_before(call, scope, program) or call, scope
             yield from _handed(call, scope, program) or ()
+    for call, scope in facts.calls.get("set_state_dict", ()):
+        if program.callee(call, scope) in _SETS_ALL:
+            yield call, scope
     for call, scope in (site for name in _LOADERS for site in facts.calls.get(name, ())):
+        rows = _checkpointing(call, "loads", scope, program)
+        if any(row["everything"] or any(_has_progress(a, scope, program) for a in call.args) for row in rows):
+            yield call, scope
         if reads_file(call, scope, program):
             counted = {name.id for name in _counted(scope.function)}
             gone_on_from = _become_attributes(scope.function) | counted
