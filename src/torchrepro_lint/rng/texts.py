@@ -25,6 +25,7 @@ from torchrepro_lint.project.declarations import constant
 HASH = "builtins.hash"
 _SAME_ITEMS = frozenset({"list", "tuple", "set", "frozenset", "sorted", "reversed", "iter", "filter",
                          "collections.Counter"})  # fmt: skip
+_KEEPS = frozenset({"unique", "dropna", "tolist", "drop_duplicates"})  # methods of columns and arrays
 _OF_NUMBERS = frozenset({"range", "len", "int", "float", "round", "ord", "id", "hash"})
 _HASHABLE = frozenset({"tuple", "frozenset"})
 _ANNOTATED = frozenset({"str", "bytes", "Path"})
@@ -204,6 +205,12 @@ class Texts(Domain[Text]):
         if method in ("keys", "values") and isinstance(call.func, ast.Attribute):
             mapping = _mapping(of(call.func.value, scope))
             return _holding(*((mapping.at, mapping.within) if method == "values" else (mapping.items,)))
+        if callee is None and isinstance(call.func, ast.Attribute):
+            held = call.func.value
+            if (isinstance(held, ast.Attribute) and held.attr == "str") or _is_made_text(call):
+                return _holding(Evidence.SURE)  # `table["label"].str.lower()`
+            if method in _KEEPS:
+                return of(held, scope)
         is_text_array = name.startswith("numpy.") and any(_is_text_type(k) for k in call.keywords)
         return _holding(Evidence.SURE) if method in ("iterdir", "rglob") or is_text_array else _UNKNOWN
 
@@ -311,6 +318,12 @@ def _zipped(items: Sequence[Evidence]) -> Text:
 
 def _holding(evidence: Evidence, within: Evidence = Evidence.NONE) -> Text:
     return Text(Evidence.NONE, evidence, evidence, within)
+
+
+def _is_made_text(call: ast.Call) -> bool:
+    """`table["label"].astype(str)`"""
+    types = [a.id if isinstance(a, ast.Name) else getattr(a, "value", None) for a in call.args]
+    return last_name(call.func) == "astype" and types == ["str"]
 
 
 def _is_text_type(keyword: ast.keyword) -> bool:
