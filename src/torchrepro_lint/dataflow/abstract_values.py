@@ -119,6 +119,10 @@ class AbstractValues(Domain["list[Origin]"]):
         return [Element(whole, scope) if whole is not None else Unknown(loop.node, scope)]
 
     def known_call(self, call: ast.Call, scope: Scope, of: Of[list[Origin]]) -> list[Origin] | None:
+        is_method = isinstance(call.func, ast.Attribute) and call.func.attr in texts.METHODS
+        return self._of_text(call, scope, of) if is_method else None
+
+    def _of_text(self, call: ast.Call, scope: Scope, of: Of[list[Origin]]) -> list[Origin] | None:
         """The parts of a dotted name, and a name that is put together of such parts."""
         found: list[Origin] = []
         if texts.is_split(call) and isinstance(call.func, ast.Attribute):
