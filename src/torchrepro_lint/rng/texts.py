@@ -182,6 +182,8 @@ class Texts(Domain[Text]):
     def result(self, callee: str | Scope | None, call: ast.Call, scope: Scope, of: _Of) -> Text:
         name = callee if isinstance(callee, str) else ""
         method = call.func.attr if isinstance(call.func, ast.Attribute) else ""
+        if callee is None and _is_of_texts(call):
+            return _holding(Evidence.SURE)
         if name in _table()["functions"] or (callee is None and method in _table()["methods"]):
             return _BYTES if {name, method} & set(_table()["binary"]) else _TEXT
         wraps = name.removeprefix("builtins.")
@@ -205,12 +207,8 @@ class Texts(Domain[Text]):
         if method in ("keys", "values") and isinstance(call.func, ast.Attribute):
             mapping = _mapping(of(call.func.value, scope))
             return _holding(*((mapping.at, mapping.within) if method == "values" else (mapping.items,)))
-        if callee is None and isinstance(call.func, ast.Attribute):
-            held = call.func.value
-            if (isinstance(held, ast.Attribute) and held.attr == "str") or _is_made_text(call):
-                return _holding(Evidence.SURE)  # `table["label"].str.lower()`
-            if method in _KEEPS:
-                return of(held, scope)
+        if callee is None and method in _KEEPS and isinstance(call.func, ast.Attribute):
+            return _mapping(of(call.func.value, scope))
         is_text_array = name.startswith("numpy.") and any(_is_text_type(k) for k in call.keywords)
         return _holding(Evidence.SURE) if method in ("iterdir", "rglob") or is_text_array else _UNKNOWN
 
@@ -264,7 +262,7 @@ def _alike(found: Sequence[Evidence], is_complete: bool) -> Evidence:
 
 
 def _mapping(found: Text) -> Text:
-    """What has keys and values: what is known of it where it may be a text instead speaks of that."""
+    """What is no text, for its methods: what is known of it where it may be one instead speaks of that."""
     return found if found.own <= Evidence.NONE else _UNKNOWN
 
 
@@ -320,10 +318,14 @@ def _holding(evidence: Evidence, within: Evidence = Evidence.NONE) -> Text:
     return Text(Evidence.NONE, evidence, evidence, within)
 
 
-def _is_made_text(call: ast.Call) -> bool:
-    """`table["label"].astype(str)`"""
-    types = [a.id if isinstance(a, ast.Name) else getattr(a, "value", None) for a in call.args]
-    return last_name(call.func) == "astype" and types == ["str"]
+def _is_of_texts(call: ast.Call) -> bool:
+    """Whether a column of a table is one of texts: `table["label"].astype(str)`, `table["label"].str.lower()`."""
+    match call:
+        case ast.Call(func=ast.Attribute(attr="astype"), args=[ast.Name(id="str") | ast.Constant(value="str")]):
+            return True
+        case ast.Call(func=ast.Attribute(value=ast.Attribute(attr="str"))):
+            return True
+    return False
 
 
 def _is_text_type(keyword: ast.keyword) -> bool:

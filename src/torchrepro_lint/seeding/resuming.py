@@ -165,14 +165,14 @@ def _saves(facts: ModuleFacts, program: Program) -> tuple[CallSite, ...]:
     """Calls that save a dict or a list with an optimizer, an epoch or a step in it, or weights by their number."""
     sites = [site for name in _SAVERS for site in facts.calls.get(name, ())]
     by_number = {node for loop, _ in numbered(facts, program) for node in walk(loop)} if sites else set()
-    found = [*saved_by_number(facts, program)]
+    found: list[CallSite] = []
     for call, scope in sites:
         is_of_count = call in by_number and program.callee(call, scope) in SAVES
         if is_of_count or _saves_progress(call, scope, program) or _keeps_everything(call, scope, program):
             found.append((call, scope))
         elif program.callee(call, scope) in SAVES and call.args:
             found += _handed(call.args[0], scope, program) or ()
-    return tuple(found)
+    return (*found, *saved_by_number(facts, program))
 
 
 def _saves_progress(call: ast.Call, scope: Scope, program: Program) -> bool:
