@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from torchrepro_lint.cache.states import States
 from torchrepro_lint.project import disk, text
-from torchrepro_lint.project.folders import CHILD, FILLED, PACKAGE, Folders
+from torchrepro_lint.project.folders import BUILT, CHILD, FILLED, PACKAGE, Folders
 from torchrepro_lint.project.importers import modules_in
 from torchrepro_lint.project.kinds import (
     CODE,
@@ -90,7 +90,7 @@ class Validity:
         self._project = project
         self._listed = listed
         self._in_folders: Mapping[str, Callable[..., Any]] = {
-            CHILD: folders.child, PACKAGE: folders.package, FILLED: folders.is_filled
+            CHILD: folders.child, PACKAGE: folders.package, FILLED: folders.is_filled, BUILT: folders.built
         }  # fmt: skip
         self._judged = 0
         self._bad = 0

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from torchrepro_lint.checks.draft import Draft, Fix, Place
 from torchrepro_lint.dataflow import Module, NodeSite, Program, remembered
-from torchrepro_lint.index import ModuleFacts, last_name
+from torchrepro_lint.index import ModuleFacts, Scope, last_name
 from torchrepro_lint.project.entries import is_tried_out
 from torchrepro_lint.seeding.seedings import seedings
 
@@ -115,11 +115,17 @@ def _requests(facts: ModuleFacts, program: Program) -> bool:
     if any(name in facts.calls for name in REQUESTS):
         return True
     return facts.source.matches("deterministic") and any(
-        keyword.arg == "deterministic" and _may_be_on(keyword.value)
-        for call, _ in facts.every_call()
+        keyword.arg == "deterministic" and _may_be_on(keyword.value) and not _is_of_project(call, scope, program)
+        for call, scope in facts.every_call()
         if _ACTS.isdisjoint(last_name(call.func).lower().split("_"))
         for keyword in call.keywords
     )
+
+
+def _is_of_project(call: ast.Call, scope: Scope, program: Program) -> bool:
+    """Whether a call runs functions of the project alone, which are asked themselves."""
+    callees = program.values.callees(call, scope)
+    return bool(callees) and all(isinstance(callee, Scope) for callee in callees)
 
 
 def _may_be_on(value: ast.expr | None) -> bool:

@@ -24,6 +24,7 @@ STATES = {
 def check(module: Module, program: Program) -> Iterator[Draft]:
     for seeding in seedings(module.facts, program):
         families = [f for f in FAMILIES if f in seeding.kinds] or _seeded(seeding)
+        families = families or [f for f in FAMILIES if f in seeding.drawn]  # what seeds is believed to, for its name
         if not seeding.complete or seeding.is_launcher or not families:
             continue
         from torchrepro_lint.seeding.resuming import resuming  # few programs get this far

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from itertools import islice
 from typing import NamedTuple, TypeAlias
 
+from torchrepro_lint.dataflow import texts
 from torchrepro_lint.dataflow.domain import Domain, Of, Written
 from torchrepro_lint.index import Binding, Scope
 
@@ -116,6 +117,33 @@ class AbstractValues(Domain["list[Origin]"]):
             return found
         whole = loop.value if not loop.path else None
         return [Element(whole, scope) if whole is not None else Unknown(loop.node, scope)]
+
+    def known_call(self, call: ast.Call, scope: Scope, of: Of[list[Origin]]) -> list[Origin] | None:
+        is_method = isinstance(call.func, ast.Attribute) and call.func.attr in texts.METHODS
+        return self._of_text(call, scope, of) if is_method else None
+
+    def _of_text(self, call: ast.Call, scope: Scope, of: Of[list[Origin]]) -> list[Origin] | None:
+        """The parts of a dotted name, and a name that is put together of such parts."""
+        found: list[Origin] = []
+        if texts.is_split(call) and isinstance(call.func, ast.Attribute):
+            for origin in of(call.func.value, scope):
+                text = origin.value if isinstance(origin, Constant) else None
+                is_text = isinstance(text, str)
+                found.append(Display(texts.split(call, str(text)), scope) if is_text else Unknown(call, scope))
+        elif texts.is_join(call):
+            for origin in of(call.args[0], scope):
+                name = texts.joined(call, origin.node) if isinstance(origin, Display) else None
+                found.append(Constant(name, call, scope) if name is not None else Unknown(call, scope))
+        return None if all(isinstance(origin, Unknown) for origin in found) else found
+
+    def item(self, container: ast.expr, key: ast.expr | None, scope: Scope, of: Of[list[Origin]]) -> list[Origin]:
+        """A part of a list that is written out, counted from its end."""
+        found: list[Origin] = []
+        for origin in of(container, scope) if isinstance(key, ast.Slice | ast.UnaryOp) else ():
+            if isinstance(origin, Display) and isinstance(origin.node, ast.Tuple | ast.List):
+                part = texts.part(origin.node, key) if key is not None else None
+                found += of(part, origin.scope) if part is not None else []
+        return found or [Unknown(container, scope)]
 
     def parameter(self, binding: Binding, function: Scope, of: Of[list[Origin]]) -> list[Origin]:
         assert isinstance(binding.node, ast.arg)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ast
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
 from pathlib import Path
 from typing import NamedTuple
 
@@ -26,6 +26,7 @@ from torchrepro_lint.project.project import Project
 
 SUFFIXES = (".yaml", ".yml")
 MAX_NESTED = 4
+MAX_PRIMARY = 16  # configurations of which a user names one
 TARGETS = ("_target_", "target", "cls", "class")  # the others until Hydra 1.0
 
 
@@ -61,7 +62,10 @@ class Defaults(Values):
         if name not in rows("instantiators") or not call.args:
             return []
         held = self.configured_entries(call.args[0], scope) or ()
-        return [made for display in held for made in self._made(display.node, display.scope, scope, 0)]
+        different = {
+            ast.dump(display.node): display for display in reversed(held)
+        }.values()  # in the order of the files
+        return [made for display in reversed(different) for made in self._made(display.node, display.scope, scope, 0)]
 
     def _made(self, mapping: ast.expr, written: Scope, scope: Scope, depth: int) -> Iterator[Instantiation]:
         entries = dict(written_entries(mapping, written))
@@ -116,36 +120,42 @@ class Defaults(Values):
 
     # -- Hydra -----------------------------------------------------------------------------------------------------
     def _parameter(self, binding: Binding, scope: Scope) -> list[Origin]:
-        site = self._composed(binding, scope)
-        return self(*site) if site is not None else super()._parameter(binding, scope)
+        sites = self._composed(binding, scope)
+        return self._join([self(*site) for site in sites]) if sites else super()._parameter(binding, scope)
 
-    def _composed(self, binding: Binding, function: Scope) -> Site | None:
+    def _composed(self, binding: Binding, function: Scope) -> list[Site]:
         """What Hydra calls a function with that is decorated by `hydra.main`."""
         node = function.node
         if not isinstance(node, FunctionNode) or not node.decorator_list or binding.node not in node.args.args[:1]:
-            return None
+            return []
         outer = function.parent or function
         calls = [d for d in node.decorator_list if isinstance(d, ast.Call)]
         composing = (d for d in calls if self._names.resolve(d.func, outer) in rows("composers"))
-        return next((self._of_decorator(d, outer) for d in composing), None)
+        sites = next((self._of_decorator(d, outer) for d in composing), [])
+        return sites if len(sites) < 2 else [site for site in sites if _has(site, _read_of(binding.node, function))]
 
-    def _of_decorator(self, decorator: ast.Call, outer: Scope) -> Site | None:
+    def _of_decorator(self, decorator: ast.Call, outer: Scope) -> list[Site]:
         given = passed_by_name(decorator, "config_path", "config_name", "version_base")
         folder, name = (self._text(given.get(key), outer) for key in ("config_path", "config_name"))
         if folder is None or name is None:
-            return None
-        only = self._only_one_in(folder, outer) if folder and not name else None
-        if only is None and not name:  # before Hydra 1.0 one path named the file
+            return []
+        chosen = self._names_in(folder, outer) if folder and not self._is_there(folder, name, outer) else []
+        if not chosen and not name:  # before Hydra 1.0 one path named the file
             folder, _, name = folder.rpartition("/")
-        return self._composed_from(folder, only or name, outer, since_1_1="version_base" in given)
+        since_1_1 = "version_base" in given
+        sites = [self._composed_from(folder, each, outer, since_1_1=since_1_1) for each in chosen or [name]]
+        return [site for site in sites if site is not None]
 
-    def _only_one_in(self, folder: str, scope: Scope) -> str | None:
-        """The one configuration that a folder has, where the user names it on the command line."""
-        base = Path(folder) if Path(folder).is_absolute() else scope.facts.source.path.parent / folder
-        place = os.path.normpath(base)
+    def _is_there(self, folder: str, name: str, scope: Scope) -> bool:
+        return bool(name) and self._configuration(self._folder(folder, scope), _without_suffix(name)) is not None
+
+    def _names_in(self, folder: str, scope: Scope) -> list[str]:
+        """The configurations that a folder has, of which the user names one on the command line; none where they are
+        many."""
+        place = os.path.normpath(self._folder(folder, scope))
         found = [facts.source.path for facts in self._project.configurations.every_yaml() or ()]
         inside = [path.stem for path in found if str(path.parent) == place]
-        return inside[0] if len(inside) == 1 else None
+        return inside if len(inside) <= MAX_PRIMARY else []
 
     def _of_composition(self, call: ast.Call, scope: Scope) -> Site | None:
         """What `compose("config")` gives, where the file initialises Hydra once, and nothing is overridden."""
@@ -165,9 +175,11 @@ class Defaults(Values):
         return self._composed_from(folder, name, scope) if folder and name else None
 
     def _composed_from(self, folder: str, name: str, scope: Scope, *, since_1_1: bool = False) -> Site | None:
-        base = Path(folder) if Path(folder).is_absolute() else scope.facts.source.path.parent / folder
-        without_suffix = name.rsplit(".", 1)[0] if name.endswith(SUFFIXES) else name
-        return composed(without_suffix, lambda of: self._configuration(base, of), since_1_1=since_1_1)
+        base = self._folder(folder, scope)
+        return composed(_without_suffix(name), lambda of: self._configuration(base, of), since_1_1=since_1_1)
+
+    def _folder(self, folder: str, scope: Scope) -> Path:
+        return Path(folder) if Path(folder).is_absolute() else scope.facts.source.path.parent / folder
 
     def _text(self, value: ast.expr | None, scope: Scope) -> str | None:
         """A text argument; empty where it is left out or None."""
@@ -179,6 +191,22 @@ class Defaults(Values):
     def _configuration(self, folder: Path, name: str) -> ModuleFacts | None:
         found = (self._project.configurations.read(str(folder / f"{name}{suffix}")) for suffix in SUFFIXES)
         return next((facts for facts in found if facts is not None), None)
+
+
+def _read_of(parameter: ast.AST, function: Scope) -> set[str]:
+    """The entries of a configuration that the function reads which is called with it."""
+    name = getattr(parameter, "arg", "")
+    reads = [function.facts.parents.get(read) for read in function.facts.reads(function.node).of_name(name)]
+    return {node.attr for node in reads if isinstance(node, ast.Attribute)}
+
+
+def _has(site: Site, entries: Set[str]) -> bool:
+    keys = site.node.keys if isinstance(site.node, ast.Dict) else []
+    return entries <= {key.value for key in keys if isinstance(key, ast.Constant)}
+
+
+def _without_suffix(name: str) -> str:
+    return name.rsplit(".", 1)[0] if name.endswith(SUFFIXES) else name
 
 
 def _is_constant(site: Site | None, value: object) -> bool:

@@ -21,6 +21,7 @@ from torchrepro_lint.dataflow.abstract_values import (
     MAX_SETS,
     SAME_OBJECT,
     AbstractValues,
+    Constant,
     Display,
     Origin,
     Parameter,
@@ -48,6 +49,7 @@ from torchrepro_lint.dataflow.reaching_definitions import MAX_BINDINGS, definiti
 from torchrepro_lint.dataflow.registries import Registries
 from torchrepro_lint.dataflow.sites import CallSite, Site
 from torchrepro_lint.dataflow.store import Store
+from torchrepro_lint.dataflow.texts import importer_of
 from torchrepro_lint.index import Binding, ModuleFacts, Scope, keyword_value
 from torchrepro_lint.project.declarations import declarations
 from torchrepro_lint.project.kinds import UNTOLD
@@ -493,6 +495,9 @@ class Evaluation(Generic[V]):
 
     def _called(self, callee: str | Scope | None, call: ast.Call, scope: Scope) -> V:
         if isinstance(callee, Scope) and callee.kind in ("function", "lambda") and callee.returns:
+            named = self._values.named_by(callee, call, scope)
+            if named:
+                return self._join([self._domain.reference(target, call, scope) for target in named])
             return self._join([self._returned(value, callee, call, scope) for value in callee.returns])
         if callee is None and isinstance(call.func, ast.Attribute) and call.func.attr in SAME_OBJECT:
             return self(call.func.value, scope)
@@ -522,7 +527,8 @@ class Evaluation(Generic[V]):
 
     def _imported_by_name(self, call: ast.Call, scope: Scope) -> list[Scope]:
         """The project's modules that `import_module(f"models.{name}")` may give; none where it may be many."""
-        names = self._values.names_like(call.args[0], scope) if len(call.args) == 1 and not call.keywords else []
+        is_plain = len(call.args) == 1 and all(k.arg == "package" for k in call.keywords)
+        names = self._values.names_like(call.args[0], scope) if is_plain else []
         bindings = [Binding("import", call, target=name) for name in names if not name.startswith(".")]
         found = [self._names.imported(binding, scope.facts) for binding in bindings]
         return [module for module in found if isinstance(module, Scope)] if len(found) <= MAX_MODULES else []
@@ -552,9 +558,11 @@ class Values(Evaluation["list[Origin]"]):
         self._chosen_by: Memo[Chosen | None] = Memo(self._tracker)
         self._reached_by: dict[ast.Name, tuple[Binding, ...]] = {}
         self._outer: dict[Scope, frozenset[str]] = {}
+        self._importers: dict[Scope, Binding | None] = {}
 
     def forget(self) -> None:
         super().forget()
+        self._importers.clear()
         self.__dict__.pop("configured", None)
         self.__dict__.pop("registries", None)
         self.__dict__.pop("_paths", None)
@@ -714,7 +722,22 @@ class Values(Evaluation["list[Origin]"]):
     def names_like(self, expr: ast.expr, scope: Scope) -> list[str]:
         """The names of modules that a text may be, of which parts may be unknown."""
         importer, found = scope.facts.source.path, self._paths.ask(expr, scope)
+        if found == (ANY,):
+            found = tuple(
+                o.value for o in self.value(expr, scope) if isinstance(o, Constant) and isinstance(o.value, str)
+            )
         return [n for name in found for n in (self._project.modules_like(name, importer) if ANY in name else [name])]
+
+    def named_by(self, function: Scope, call: ast.Call, scope: Scope) -> list[Scope]:
+        """The classes and functions of the project that a call of a function gives which imports what a text names."""
+        if function not in self._importers:
+            self._importers[function] = importer_of(function)
+        parameter = self._importers[function]
+        given = value_for(call, scope, function, parameter) if parameter is not None else None
+        texts = [o.value for o in self.value(*given) if isinstance(o, Constant)] if given is not None else []
+        bindings = [Binding("import", call, target=t.replace(":", ".")) for t in texts if isinstance(t, str)]
+        found = [self._names.imported(binding, scope.facts) for binding in bindings]
+        return [target for target in found if isinstance(target, Scope) and target.kind in ("function", "class")]
 
     @cached_property
     def registries(self) -> Registries:

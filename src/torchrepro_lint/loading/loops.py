@@ -10,15 +10,18 @@ from functools import cached_property
 from typing import Literal, NamedTuple
 
 from torchrepro_lint.dataflow.conditions import conditions
-from torchrepro_lint.dataflow.enclosing import block_of, run_with
+from torchrepro_lint.dataflow.enclosing import block_of, loops_around, run_with
 from torchrepro_lint.dataflow.reaching_definitions import reaching
 from torchrepro_lint.index import Binding, FunctionNode, ModuleFacts, arguments_of, dotted, last_name, names_in, walk
-from torchrepro_lint.loading.decisions import FIRST, is_shared
+from torchrepro_lint.loading.decisions import FIRST, WRITTEN, is_shared
 
 Kind = Literal["decides", "sequence", "mapping", "lists", "last", "yield", "call"]
 Loop = ast.For | ast.AsyncFor
 _FILLS = frozenset({"append", "extend", "insert", "appendleft", "extendleft", "put"})
 _WRITES = frozenset({"write", "writelines", "writerow", "writerows"})
+_JOINS = frozenset(
+    {"cat", "concat", "concatenate", "append", "vstack", "hstack", "dstack", "column_stack", "row_stack"}
+)
 _DICTS = frozenset({"dict", "OrderedDict", "defaultdict"})
 _ARCHIVES = frozenset({"ZipFile", "TarFile"})
 MAX_NAMES = 3  # one made of the other, up to the item of a round
@@ -55,6 +58,35 @@ def keeps_step(item: ast.Subscript, collection: ast.expr, facts: ModuleFacts) ->
     over = loop.iter.args[0] if isinstance(loop.iter, ast.Call) else loop.iter
     is_same = isinstance(over, ast.Name) and over.id == collection.id
     return is_same and len(function.bindings.get(collection.id, ())) == 1
+
+
+def is_counted_with(item: ast.Subscript, facts: ModuleFacts) -> bool:
+    """Whether `items[i]` is what the same loop has put to the item that is counted: `for i, path in enumerate(paths):
+    read(path, items[i])`."""
+    index = item.slice.id if isinstance(item.slice, ast.Name) else None
+    loops = (loop for loop in facts.ancestors(item) if isinstance(loop, Loop))
+    loop = next((n for n in loops if index is not None and index_name(n.target, n.iter) == index), None)
+    if loop is None or not isinstance(loop.iter, ast.Call) or not loop.iter.args:
+        return False
+    filling = _filling(item.value, facts)
+    return filling is not None and filling is _filling(loop.iter.args[0], facts)
+
+
+def is_of_this_round(item: ast.Subscript, facts: ModuleFacts) -> bool:
+    """Whether `items[-1]` is what the loop around has put there in the same round."""
+    match item.slice:
+        case ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=1)):
+            filling = _filling(item.value, facts)
+            return filling is not None and filling in tuple(loops_around(facts, item))
+    return False
+
+
+def _filling(items: ast.expr, facts: ModuleFacts) -> ast.AST | None:
+    """The loop in which a list gets an item at one place, if that is how it is filled."""
+    function = facts.scope_of(items).function
+    calls = (call for call, where in facts.calls.get("append", ()) if where.function is function)
+    added = [c for c in calls if isinstance(c.func, ast.Attribute) and ast.dump(c.func.value) == ast.dump(items)]
+    return next(loops_around(facts, added[0]), None) if len(added) == 1 else None
 
 
 def is_one(test: ast.expr, items: Set[str]) -> bool:
@@ -194,9 +226,9 @@ class _Body:
         elif isinstance(function, ast.Attribute) and function.attr == "update" and self._is_dict(function.value):
             if not any(map(self._are_weights, call.args)):
                 yield Effect("mapping", call, function.value)
-        elif isinstance(function, ast.Attribute) and function.attr in _WRITES:
-            if self.is_file(function.value):
-                yield Effect("decides", call, why="becomes the order in which the items are written")
+        elif (handle := _written_to(call)) is not None:
+            if self.is_file(handle):
+                yield Effect("decides", call, why=WRITTEN)
         elif self._gives_number(call):
             yield Effect("call", call, why="decides the number of each item")
         else:
@@ -257,6 +289,9 @@ class _Body:
                     yield Effect("decides", node, why="decides the number of each item")
                 else:
                     yield Effect("mapping", node, owner)
+            case ast.Name() | ast.Attribute() if _is_joined_to(target, value):
+                if not self.is_local(target):
+                    yield Effect("sequence", node, target)
             case ast.Name(id=name) if self.is_loop and not isinstance(value, ast.Constant):
                 if isinstance(value, ast.BinOp) and _mentions(value, {name}):
                     if not self.is_local(target):
@@ -340,7 +375,9 @@ class _Body:
         if not (isinstance(node, ast.Name) and node.id in self.counters):
             return False
         item = self.facts.parents[node]
-        return not (isinstance(item, ast.Subscript) and item.slice is node and self._is_in_step(item))
+        if not isinstance(item, ast.Subscript) or item.slice is not node:
+            return True
+        return not (self._is_in_step(item) or is_counted_with(item, self.facts))
 
     def _is_in_step(self, item: ast.Subscript) -> bool:
         function = self.facts.scope_of(item).function
@@ -404,6 +441,27 @@ class _Body:
     def stops_by_count(self, node: ast.AST) -> bool:
         """Whether a `break` comes after so many rounds."""
         return any(self.numbers(part) for part, _ in self._parts(node))
+
+
+def _written_to(call: ast.Call) -> ast.expr | None:
+    """The file that a call writes to: `file.write(x)`, `print(x, file=file)`."""
+    match call.func:
+        case ast.Attribute(attr=name, value=handle) if name in _WRITES:
+            return handle
+        case ast.Name(id="print"):
+            return next((k.value for k in call.keywords if k.arg == "file"), None)
+    return None
+
+
+def _is_joined_to(held: ast.expr, value: ast.expr) -> bool:
+    """Whether a value is what was held with more joined to it: `rows = row if first else torch.cat([rows, row])`."""
+    match value:
+        case ast.IfExp(body=body, orelse=other):
+            return _is_joined_to(held, body) or _is_joined_to(held, other)
+        case ast.Call(func=function, args=[first, *_]) if last_name(function) in _JOINS:
+            parts = first.elts if isinstance(first, ast.List | ast.Tuple) else (first,)
+            return any(ast.unparse(part) == ast.unparse(held) for part in parts)
+    return False
 
 
 def _mentions(node: ast.AST, names: Set[str]) -> bool:

@@ -79,7 +79,7 @@ def rounds(node: Loop | ast.While, use: Use[Shown], edges: Edges) -> Iterator[St
             callee = _callee(effect.node, facts, edges.program)
             if callee is not None and callee not in called:
                 called.add(callee)
-                yield from _left_by(callee, edges)
+                yield from _left_by(callee, effect.node, use, edges)
         else:
             yield from _effect(effect, node, use, edges)
 
@@ -188,10 +188,13 @@ def _callee(call: ast.Call, facts: ModuleFacts, program: Program) -> Scope | Non
     return callee if isinstance(callee, Scope) and isinstance(callee.node, ast.FunctionDef) else None
 
 
-def _left_by(callee: Scope, edges: Edges) -> Iterator[Step]:
-    """A function of the project that the loop calls may fill something that outlives it."""
+def _left_by(callee: Scope, call: ast.Call, use: Use[Shown], edges: Edges) -> Iterator[Step]:
+    """A function of the project that the loop calls may fill something that outlives it, or give what it is given the
+    next number in that."""
     assert isinstance(callee.node, ast.FunctionDef)
     for effect in effects(callee.facts, callee.node):
+        if effect.why == NUMBERED and effect.kind == "decides":
+            yield from decided(use, call, NUMBERED)
         if effect.target is None or effect.kind not in ("sequence", "mapping", "lists"):
             continue
         inner = callee.facts.scope_of(effect.node)

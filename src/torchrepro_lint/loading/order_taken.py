@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from types import EllipsisType
 from typing import Any, TypeGuard
 
@@ -31,7 +31,7 @@ from torchrepro_lint.loading.decisions import (
     sorts,
     stored,
 )
-from torchrepro_lint.loading.loops import keeps_step, names_a_file
+from torchrepro_lint.loading.loops import is_counted_with, is_of_this_round, keeps_step, names_a_file
 from torchrepro_lint.loading.order_loops import only_compares
 from torchrepro_lint.rng.draws import draw_at
 
@@ -98,14 +98,16 @@ def indexed(parent: ast.Subscript, use: Use[Shown], edges: Edges, asked: ast.exp
         case index if _is_mask(_held(index, scope)):
             return (use.at(parent),)
         case ast.Constant() | ast.UnaryOp():
-            if _is_single(parent.value, scope) or is_shared(parent, scope.facts):
+            if _is_single(parent.value, scope) or is_shared(parent, scope.facts) or _names_one(asked, scope):
+                return STOP
+            if is_of_this_round(parent, scope.facts):
                 return STOP
             if _is_complaint(parent, scope) or _is_only_told(parent, scope) or _is_compared_with_all(parent, scope):
                 return STOP
             return decided(use, parent, TAKEN)
         case ast.Name(id=index) if (loop := _loop_over(parent.value, index, scope)) is not None:
             return order_loops.rounds(loop, use, edges)
-        case ast.Name(id=index) if _is_key(parent, index, scope):
+        case ast.Name(id=index) if _is_key(parent, index, scope) or is_counted_with(parent, scope.facts):
             return STOP
         case ast.Name(id=index) if _is_one_of_few(parent, index, scope):
             return decided(use, parent, TAKEN)
@@ -329,9 +331,18 @@ def _is_only_told(node: ast.expr, scope: Scope) -> bool:
     match scope.facts.statement(node):
         case ast.Assign(targets=[ast.Name(id=name)], value=ast.JoinedStr()) as message if name in scope.bindings:
             reads = reads_of_binding(name, scope, message)
-            return any(_tells(scope.facts.statement(read.node)) for read in reads)
+            told = [scope.facts.statement(read.node) for read in reads]
+            return any(map(_tells, told)) and all(_tells(one) or _collects(one) for one in told)
         case statement:
             return _tells(statement)
+
+
+def _collects(statement: ast.stmt) -> bool:
+    """Whether a message is raised, or put to others: `problems.append(message)`."""
+    match statement:
+        case ast.Expr(value=ast.Call(func=ast.Attribute(attr="append"))):
+            return True
+    return isinstance(statement, ast.Raise)
 
 
 def _leaves_names(loop: ast.For, scope: Scope) -> bool:
@@ -454,7 +465,7 @@ def passed(use: Use[Shown], call: ast.Call, asked: ast.expr, edges: Edges) -> St
         if name == "builtins.zip":
             return _zipped(use, call, asked, edges.program)
         if name in table["decides"]:
-            return _shown_by(name, use, call)
+            return _shown_by(name, use, call, asked)
         if last_name(call.func) in table["places"] and (taken := _taken_from_sorted(call, use.scope)) is not None:
             return decided(use, taken, TAKEN)
         if isinstance(call.func, ast.Attribute) and not name:
@@ -472,12 +483,14 @@ def _taken_from_sorted(place: ast.Call, scope: Scope) -> ast.Subscript | None:
     return None
 
 
-def _shown_by(name: str, use: Use[Shown], call: ast.Call) -> Steps:
+def _shown_by(name: str, use: Use[Shown], call: ast.Call, asked: ast.expr) -> Steps:
     """A function that shows the order at once."""
     scope = use.scope
     if name == "builtins.next":
         is_let_go = isinstance(scope.facts.parents[call], ast.Expr) and not scope.facts.source.cells
         if is_let_go or is_shared(call, scope.facts) or _is_single(_unwrapped(call.args[0]), scope):
+            return STOP
+        if _names_one(asked, scope):
             return STOP
     return decided(use, call, _table()["decides"][name])
 
@@ -491,6 +504,8 @@ def _passed_to_method(use: Use[Shown], call: ast.Call, function: ast.Attribute, 
             return (use.at(call),)
         case "writelines" | "writerows":
             return decided(use, call, WRITTEN)
+        case "create_dataset":  # of h5py and zarr
+            return decided(use, call, SAVED)
         case "join":
             return (use.become("text").at(call),)
     return None
@@ -541,6 +556,29 @@ def _is_single(value: ast.expr, scope: Scope) -> bool:
     """Whether the tests on the way make sure that there is one item only: `assert len(found) == 1`."""
     text = ast.unparse(_unwrapped(value))
     return any(_counts_one(condition, text) for condition in conditions(value, scope))
+
+
+def _names_one(listing: ast.expr, scope: Scope) -> bool:
+    """Whether a pattern gives the whole name of a file but for its suffix: `folder.glob(f"{name}.*")`."""
+    if not isinstance(listing, ast.Call) or last_name(listing.func) not in ("glob", "iglob") or not listing.args:
+        return False
+    text = "".join(_pieces(_held(listing.args[0], scope)))
+    return text.endswith(".*") and not set(text[:-2]) & set("*?[") and text[-3:-2] not in ("", "/")
+
+
+def _pieces(pattern: ast.expr) -> Iterator[str]:
+    """The parts of a path as it is put together, `.` for each that is not written out."""
+    match pattern:
+        case ast.Constant(value=str(text)):
+            yield text
+        case ast.JoinedStr(values=parts):
+            yield from (piece for part in parts for piece in _pieces(part))
+        case ast.BinOp(left=left, op=ast.Add(), right=right):
+            yield from (*_pieces(left), *_pieces(right))
+        case ast.Call(func=ast.Attribute(attr="join"), args=parts):
+            yield "/".join("".join(_pieces(part)) for part in parts)
+        case _:
+            yield "."
 
 
 def _unwrapped(node: ast.expr) -> ast.expr:

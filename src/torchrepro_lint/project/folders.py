@@ -8,7 +8,9 @@ import os
 from torchrepro_lint.reading import Reach
 from torchrepro_lint.tracking import Tracker
 
-OF_FOLDERS = CHILD, PACKAGE, FILLED = ("child", "package", "filled")  # the kinds under which questions are noted
+# The kinds under which questions are noted.
+OF_FOLDERS = CHILD, PACKAGE, FILLED, BUILT = ("child", "package", "filled", "built")
+_BUILDS = frozenset({"setup.py", "pyproject.toml"})
 
 
 class Folders:
@@ -51,6 +53,13 @@ class Folders:
         """Whether there is anything in a folder."""
         found = bool(self._names_in(folder))
         self.tracker.note((FILLED, folder), found)
+        return found
+
+    def built(self, folder: str) -> str:
+        """The names of the folders in a folder that a package is built from, with `/` between them."""
+        inside = (n for n in sorted(self._names_in(folder)) if "." not in n)
+        found = "/".join(n for n in inside if self._names_in(os.path.join(folder, n)) & _BUILDS)
+        self.tracker.note((BUILT, folder), found)
         return found
 
     def _holds_python(self, folder: str) -> bool:

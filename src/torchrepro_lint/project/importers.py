@@ -27,7 +27,7 @@ def imported(path: Path, text: ProjectText, finder: ModuleFinder) -> frozenset[s
 def _imported(path: Path, text: ProjectText, finder: ModuleFinder) -> Iterator[str]:
     for module in text.derived(IMPORTS, path, modules_in):
         level = len(module) - len(module.lstrip("."))
-        place = finder.find(module.lstrip("."), level, str(path))
+        place = finder.find(module.lstrip("."), level, str(path), module.lstrip(".").count("."))
         if place is not None:
             yield place[0]
 

@@ -1,8 +1,8 @@
 """Which file a module name means: Python's own search, without running anything.
 
 A name is looked up from the folder of the importing file outwards to the project root (the script's own
-folder comes first in Python), then in `src` folders; before or after that in the folders that the importing file
-puts on `sys.path`. What is not found in the project is external.
+folder comes first in Python), then in `src` folders, then in folders that packages are installed from; before or
+after that in the folders that the importing file puts on `sys.path`. What is not found in the project is external.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
+from sys import stdlib_module_names
 
 from torchrepro_lint.project.folders import Folders
 from torchrepro_lint.project.search_path import SearchPath
@@ -25,6 +26,7 @@ INSTALLED = frozenset({
 })  # fmt: skip
 # Inside a package, these names mean the installed ones: `import torch` in a file of `models`, beside `models/torch`.
 _OUTSIDE = frozenset({"torch", "torchvision", "numpy", "scipy", "sklearn", "pandas"})
+_SELF, _SRC, _BUILT = "", "src", "setup.py"  # where imports are looked for: in a folder, and in these of it
 
 
 class ModuleFinder:
@@ -48,13 +50,25 @@ class ModuleFinder:
         self._answers: Memo[tuple[str, str] | None] = Memo(tracker)
         self._folders = folders
 
-    def find(self, name: str, level: int, importer: str) -> tuple[str, str] | None:
-        """The longest leading part of `name` that is a module of the project, seen from the file `importer`.
+    def find(self, name: str, level: int, importer: str, modules: int = 0) -> tuple[str, str] | None:
+        """The longest leading part of `name` that is a module of the project, seen from the file `importer`, of whose
+        parts an import says that the first `modules` are modules.
 
         Returns its file (or the folder, for a namespace package) and the rest of the name, or None when the
         name is external.
         """
-        return self._answers.get((name, level, importer), lambda: self._search_from(name, level, importer))
+        key = (name, level, importer, modules)
+        return self._answers.get(key, lambda: self._whole(name, level, importer, modules))
+
+    def _whole(self, name: str, level: int, importer: str, modules: int) -> tuple[str, str] | None:
+        """What is found first, unless it lacks a module that another place has: Python's search would have failed."""
+        found = self._search_from(name, level, importer)
+        if level or found is None or not _falls_short(found, name, modules):
+            return found
+        first, last = self._on_search_path(importer)
+        bases = (*first, *self._bases(os.path.dirname(importer), name), *last)
+        places = (place for place in self._places(_parts(name), bases) if place[0] != importer)
+        return next((place for place in places if not _falls_short(place, name, modules)), found)
 
     def functions(self, named: Iterable[tuple[str, str]]) -> dict[str, list[str]]:
         """File -> its functions, of those that packaging names, each with its module."""
@@ -82,8 +96,9 @@ class ModuleFinder:
 
     def _around(self, name: str, folder: str) -> tuple[str, str] | None:
         """What a name means in the first of `_bases` that has such a module, without looking into each again."""
-        found = self._nearest(name, folder, "") or self._nearest(name, folder, "src")
-        return found or next(self._places(_parts(name), self.sources), None)
+        found = self._nearest(name, folder, _SELF) or self._nearest(name, folder, _SRC)
+        found = found or next(self._places(_parts(name), self.sources), None)
+        return found or self._nearest(name, folder, _BUILT)
 
     def _nearest(self, name: str, folder: str, inside: str) -> tuple[str, str] | None:
         """What a name means in a folder of the project, or in the nearest one above that has such a module: in each, in
@@ -100,8 +115,7 @@ class ModuleFinder:
     def _at(self, name: str, base: str, inside: str) -> tuple[str, str] | None:
         if not self._is_inside(base):
             return None
-        is_copy = bool(inside) and base != self.root and name.partition(".")[0] in INSTALLED
-        places = [] if is_copy else [os.path.join(base, inside) if inside else base]
+        places = self._folders_of(base, inside, name)
         found, above = next(self._places(_parts(name), places), None), os.path.dirname(base)
         return found or self._answers.get((name, above, inside), self._at, (name, above, inside))
 
@@ -177,9 +191,18 @@ class ModuleFinder:
             above.append(folder)
             folder = os.path.dirname(folder)
         yield from above
-        is_own = name.partition(".")[0] not in INSTALLED
-        yield from (os.path.join(base, "src") for base in above if is_own or base == self.root)
+        yield from (place for base in above for place in self._folders_of(base, _SRC, name))
         yield from self.sources
+        yield from (place for base in above for place in self._folders_of(base, _BUILT, name))
+
+    def _folders_of(self, base: str, inside: str, name: str) -> list[str]:
+        """Where a folder has modules: in itself, in its `src`, or in folders of it that packages are built from."""
+        top, source = name.partition(".")[0], os.path.join(base, _SRC)
+        if inside == _BUILT and top not in INSTALLED | stdlib_module_names:
+            return [os.path.join(at, one) for at in (base, source) for one in self._folders.built(at).split("/") if one]
+        if inside == _SRC and (base == self.root or top not in INSTALLED):
+            return [source]
+        return [] if inside else [base]
 
     def _descend(self, base: str, parts: list[str]) -> tuple[str, str] | None:
         place: str | None = base
@@ -196,6 +219,12 @@ class ModuleFinder:
         """`from . import name`: the name may be defined in the package's own `__init__`."""
         package = self._folders.package(base)
         return (package, ".".join(parts)) if package != base else None
+
+
+def _falls_short(place: tuple[str, str], name: str, modules: int) -> bool:
+    """Whether a module is missing at a place: a folder has nothing but modules, and an import says what is one."""
+    path, rest = place
+    return bool(rest) and (not path.endswith(".py") or name.count(".") - rest.count(".") < modules)
 
 
 def _parts(name: str) -> list[str]:

@@ -229,7 +229,7 @@ class Names:
             self._cuts += 1
             return None
         full = ".".join((binding.target, *rest)) if binding.target else ".".join(rest)
-        found = self._finder.find(full, binding.level, str(facts.source.path))
+        found = self._finder.find(full, binding.level, str(facts.source.path), _modules_in(binding))
         if found is None and _is_of_itself(full, binding, facts):
             return self.members(facts.scope, tuple(full.split(".")[1:]), depth + 1)
         if found is None:
@@ -248,9 +248,8 @@ class Names:
     def _hiding(self, parts: list[str], binding: Binding, facts: ModuleFacts) -> tuple[Scope, int] | None:
         """The package that has something else under the name of its submodule, and where in `parts` that name is:
         after `from .launch import launch` in a package, `package.launch` is the function."""
-        named = binding.target.count(".") + 1 - isinstance(binding.node, ast.ImportFrom) if binding.target else 0
-        for at in range(named, len(parts)):
-            found = self._finder.find(".".join(parts[:at]), binding.level, str(facts.source.path))
+        for at in range(_modules_in(binding), len(parts)):
+            found = self._finder.find(".".join(parts[:at]), binding.level, str(facts.source.path), at)
             package = self._load(found[0]) if found is not None and not found[1] else None
             if package is not None and package is not facts and parts[at] in package.scope.bindings:
                 return package.scope, at
@@ -268,7 +267,8 @@ class Names:
             return None
         external: list[str] = []
         for binding in reversed(facts.star_imports):
-            found = self._finder.find(binding.target, binding.level, str(facts.source.path))
+            count = binding.target.count(".") + 1
+            found = self._finder.find(binding.target, binding.level, str(facts.source.path), count)
             if found is None:
                 external.append(binding.target)
                 continue
@@ -280,6 +280,11 @@ class Names:
         if len(external) == 1 and name not in _BUILTINS:
             return self._canonical(".".join((external[0], name, *rest)))
         return None
+
+
+def _modules_in(binding: Binding) -> int:
+    """How many parts of what an import binds are modules: all but what is imported from one."""
+    return binding.target.count(".") + 1 - isinstance(binding.node, ast.ImportFrom) if binding.target else 0
 
 
 def is_left_open(method: Scope) -> bool:

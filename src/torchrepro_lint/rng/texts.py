@@ -25,6 +25,7 @@ from torchrepro_lint.project.declarations import constant
 HASH = "builtins.hash"
 _SAME_ITEMS = frozenset({"list", "tuple", "set", "frozenset", "sorted", "reversed", "iter", "filter",
                          "collections.Counter"})  # fmt: skip
+_KEEPS = frozenset({"unique", "dropna", "tolist", "drop_duplicates"})  # methods of columns and arrays
 _OF_NUMBERS = frozenset({"range", "len", "int", "float", "round", "ord", "id", "hash"})
 _HASHABLE = frozenset({"tuple", "frozenset"})
 _ANNOTATED = frozenset({"str", "bytes", "Path"})
@@ -181,6 +182,8 @@ class Texts(Domain[Text]):
     def result(self, callee: str | Scope | None, call: ast.Call, scope: Scope, of: _Of) -> Text:
         name = callee if isinstance(callee, str) else ""
         method = call.func.attr if isinstance(call.func, ast.Attribute) else ""
+        if callee is None and _is_of_texts(call):
+            return _holding(Evidence.SURE)
         if name in _table()["functions"] or (callee is None and method in _table()["methods"]):
             return _BYTES if {name, method} & set(_table()["binary"]) else _TEXT
         wraps = name.removeprefix("builtins.")
@@ -204,6 +207,8 @@ class Texts(Domain[Text]):
         if method in ("keys", "values") and isinstance(call.func, ast.Attribute):
             mapping = _mapping(of(call.func.value, scope))
             return _holding(*((mapping.at, mapping.within) if method == "values" else (mapping.items,)))
+        if callee is None and method in _KEEPS and isinstance(call.func, ast.Attribute):
+            return _mapping(of(call.func.value, scope))
         is_text_array = name.startswith("numpy.") and any(_is_text_type(k) for k in call.keywords)
         return _holding(Evidence.SURE) if method in ("iterdir", "rglob") or is_text_array else _UNKNOWN
 
@@ -257,7 +262,7 @@ def _alike(found: Sequence[Evidence], is_complete: bool) -> Evidence:
 
 
 def _mapping(found: Text) -> Text:
-    """What has keys and values: what is known of it where it may be a text instead speaks of that."""
+    """What is no text, for its methods: what is known of it where it may be one instead speaks of that."""
     return found if found.own <= Evidence.NONE else _UNKNOWN
 
 
@@ -311,6 +316,16 @@ def _zipped(items: Sequence[Evidence]) -> Text:
 
 def _holding(evidence: Evidence, within: Evidence = Evidence.NONE) -> Text:
     return Text(Evidence.NONE, evidence, evidence, within)
+
+
+def _is_of_texts(call: ast.Call) -> bool:
+    """Whether a column of a table is one of texts: `table["label"].astype(str)`, `table["label"].str.lower()`."""
+    match call:
+        case ast.Call(func=ast.Attribute(attr="astype"), args=[ast.Name(id="str") | ast.Constant(value="str")]):
+            return True
+        case ast.Call(func=ast.Attribute(value=ast.Attribute(attr="str"))):
+            return True
+    return False
 
 
 def _is_text_type(keyword: ast.keyword) -> bool:

@@ -30,7 +30,7 @@ class Imports:
         return tuple(dict.fromkeys(a for path in self._meant(wanted, importer) for a in self._run_by(path)))
 
     def _meant(self, wanted: Iterable[tuple[str, int]], importer: str) -> tuple[str, ...]:
-        found = (self._finder.find(name, level, importer) for name, level in wanted)
+        found = (self._finder.find(name, level, importer, name.count(".")) for name, level in wanted)
         return tuple(dict.fromkeys(place[0] for place in found if place is not None))
 
     def _run_by(self, path: str) -> tuple[str, ...]:

@@ -10,6 +10,8 @@ from torchrepro_lint.dataflow import CallSite, Program, remembered, remembered_i
 from torchrepro_lint.index import ModuleFacts, Scope, last_name, walk
 
 COUNTED = r"(?i)epoch|step|iter"
+_BEGINS = r"(?i)\.(?:start|begin|init\w*|resume|last)_?(?:from_?)?(?:epoch|step|iter)\w*$"  # of options
+_TAKEN_UP = r"(?i)^(?:resume|restore|continue)\w*$|checkpoint|ckpt"
 SAVES = ("torch.save", "torch.distributed.checkpoint.save", "torch.distributed.checkpoint.state_dict_saver.save")
 Counting = ast.For | ast.While
 
@@ -18,7 +20,7 @@ Counting = ast.For | ast.While
 def numbered(facts: ModuleFacts, program: Program) -> tuple[tuple[Counting, CallSite], ...]:
     """The loops that begin with a number that the file which is read above has in its name, with what reads it:
     `torch.load(f"model.{args.begin}")` and `for epoch in range(args.begin + 1, epochs)`."""
-    found: list[tuple[Counting, CallSite]] = [*_told_by_name(facts, program)]
+    found: list[tuple[Counting, CallSite]] = [*_told_by_name(facts, program), *_told_by_user(facts, program)]
     for function, reads in files_read(facts, program).items():
         first: dict[str, ast.Call] = {}  # of those with a name in their path
         for call in reads:
@@ -46,6 +48,20 @@ def _told_by_name(facts: ModuleFacts, program: Program) -> Iterator[tuple[Counti
                 above = [call for call in given if call.lineno < loops[0].lineno and call not in walk(statement)]
                 reads = [call for call in above if reads_file(call, scope, program)]
                 yield from ((loop, (reads[0], scope)) for loop in loops if reads)
+
+
+def _told_by_user(facts: ModuleFacts, program: Program) -> Iterator[tuple[Counting, CallSite]]:
+    """The same where the user tells the number: `torch.load(args.resume)` and `range(args.start_epoch, epochs)`."""
+    for function, reads in files_read(facts, program).items():
+        taken_up = [call for call in reads if any(_is_taken_up(path) for path in call.args[:1])]
+        for start, loops in _begun(function).items() if taken_up else ():
+            if re.search(_BEGINS, start):
+                above = ((loop, [call for call in taken_up if call.lineno < loop.lineno]) for loop in loops)
+                yield from ((loop, (calls[0], function)) for loop, calls in above if calls)
+
+
+def _is_taken_up(path: ast.expr) -> bool:
+    return isinstance(path, ast.Attribute) and re.search(_TAKEN_UP, path.attr) is not None
 
 
 @remembered_in_file

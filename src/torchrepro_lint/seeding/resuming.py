@@ -10,11 +10,11 @@ import re
 from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from torchrepro_lint import catalogue
 from torchrepro_lint.dataflow import CallSite, NodeSite, Program, calls_like, remembered, remembered_in_file
-from torchrepro_lint.dataflow.abstract_values import Constant, Display, Origin, Result
+from torchrepro_lint.dataflow.abstract_values import Constant, Display, Origin, Result, Unknown
 from torchrepro_lint.dataflow.binding import argument_for
 from torchrepro_lint.dataflow.enclosing import loops_around
 from torchrepro_lint.dataflow.references import relatives
@@ -33,8 +33,11 @@ _SHORT = r"(?i)(?:^|[._])opt(?:_[a-z]+)?$"  # `opt.lr` is an option, `self.opt` 
 _RNG_STATE = r"(?i)rng_?state|[gs]et_?state\(|[\"']\w*random_state[\"']"
 _TAKES = r"(?i)(?:get|save)_\w*rng_?state|\bget_?state\("
 _PUTS = r"(?i)(?:set|load|restore)_\w*rng_?state|\bset_?state\("
+_STATE_METHODS = ("get_state", "set_state", "getstate", "setstate")
+_OWN = {"numpy.random.RandomState": "numpy", "random.Random": "python"}
 _RESUMERS = ("load_optim", "load_optimizer", "set_optimizer_state_dict", "set_optim_state_dict",
              "restart_from_checkpoint", "_load_optimizer_and_scheduler")  # fmt: skip
+_SETS_ALL = ("torch.distributed.checkpoint.state_dict.set_state_dict",)
 _LOADERS = ("load", "load_checkpoint")
 _SAVERS = ("save", "save_on_master", "save_checkpoint", "save_model")
 
@@ -81,6 +84,9 @@ def _not_kept(families: Sequence[str], files: Sequence[ModuleFacts], program: Pr
     """All, where nothing speaks of states; else those whose state is taken and never put back, or the other way."""
     if not _keeps_states([line for facts in files for line in _lines_on_states(facts, program).values()]):
         return tuple(families)
+    own = [_of_own(facts, program).get(n) for facts in files for n in _lines_on_states(facts, program)]
+    if all(own):  # none speaks of the generators that all share
+        return tuple(family for family in families if family not in own)
     taken, put_back = (_moved(*half, files, program) for half in ((_TAKES, TAKEN), (_PUTS, PUT)))
     return tuple(family for family in families if (family in taken) is not (family in put_back))
 
@@ -94,6 +100,19 @@ def _moved(sign: str, functions: Mapping[str, str], files: Sequence[ModuleFacts]
             return frozenset(FAMILIES)
     names = (program.callee(*site) for facts in files for site in calls_like(functions, facts))
     return frozenset(functions[str(name)] for name in names if name in functions)
+
+
+@remembered
+def _of_own(facts: ModuleFacts, program: Program) -> Mapping[int, str]:
+    """The lines that take or set the state of a generator that the program made, each with its family: that speaks of
+    no other generator."""
+    found: dict[int, str] = {}
+    for call, scope in (site for name in _STATE_METHODS for site in facts.calls.get(name, ())):
+        if isinstance(call.func, ast.Attribute):
+            for maker in program.makers(call.func.value, scope):
+                if maker in _OWN:
+                    found[call.lineno] = _OWN[str(maker)]
+    return found
 
 
 def _keeps_states(lines: Sequence[str]) -> bool:
@@ -146,13 +165,14 @@ def _saves(facts: ModuleFacts, program: Program) -> tuple[CallSite, ...]:
     """Calls that save a dict or a list with an optimizer, an epoch or a step in it, or weights by their number."""
     sites = [site for name in _SAVERS for site in facts.calls.get(name, ())]
     by_number = {node for loop, _ in numbered(facts, program) for node in walk(loop)} if sites else set()
-    found = [*saved_by_number(facts, program)]
+    found: list[CallSite] = []
     for call, scope in sites:
-        if (call in by_number and program.callee(call, scope) in SAVES) or _saves_progress(call, scope, program):
+        is_of_count = call in by_number and program.callee(call, scope) in SAVES
+        if is_of_count or _saves_progress(call, scope, program) or _keeps_everything(call, scope, program):
             found.append((call, scope))
         elif program.callee(call, scope) in SAVES and call.args:
             found += _handed(call.args[0], scope, program) or ()
-    return tuple(found)
+    return (*found, *saved_by_number(facts, program))
 
 
 def _saves_progress(call: ast.Call, scope: Scope, program: Program) -> bool:
@@ -182,15 +202,37 @@ def _writes_file(call: ast.Call, scope: Scope, program: Program) -> bool:
         return True
     held = call.func.value if isinstance(call.func, ast.Attribute) else None
     makers = program.makers(held, scope) if held is not None else ()
-    return any(maker in catalogue.names("frameworks", "accelerators") for maker in makers)
+    known = catalogue.names("frameworks", "accelerators")
+    return any(maker in known for maker in makers) or bool(_checkpointing(call, "saves", scope, program))
+
+
+def _keeps_everything(call: ast.Call, scope: Scope, program: Program) -> bool:
+    """Whether a framework saves all that it trains, optimizers too."""
+    return any(row["everything"] for row in _checkpointing(call, "saves", scope, program))
+
+
+def _checkpointing(call: ast.Call, way: str, scope: Scope, program: Program) -> list[Mapping[str, Any]]:
+    """The rows of the frameworks by whose method a call saves, or loads: `fabric.save(path, state)`."""
+    rows = catalogue.names("frameworks", "checkpointing")
+    if not isinstance(call.func, ast.Attribute) or not any(call.func.attr in row[way] for row in rows.values()):
+        return []
+    made: list[str | Scope | None] = []
+    for origin in program.origins(call.func.value, scope):
+        match origin:
+            case Result(callee=callee):
+                made.append(callee)
+            case Unknown(node=ast.Call() as tuple_of, scope=Scope() as where):  # `engine, *_ = initialize(...)`
+                made.append(program.callee(tuple_of, where))
+    found = [rows[callee] for callee in made if isinstance(callee, str) and callee in rows]
+    return [row for row in found if call.func.attr in row[way]]
 
 
 def _has_progress(expr: ast.expr, scope: Scope, program: Program, depth: int = 0) -> bool:
     """Whether a saved value is a dict, list or object with a field for the progress of training."""
     for origin in program.origins(expr, scope):
         match origin:
-            case Display(node=ast.Dict(keys=keys, values=values), scope=made):
-                if any(isinstance(value, ast.Call) and _is_made_in_optim(value, made, program) for value in values):
+            case Display(node=ast.Dict(keys=keys, values=values) as state, scope=made):
+                if _has_optimizer(state, made, program) or any(_is_with_optimizer(v, made, program) for v in values):
                     return True
                 names = [k.value for k in keys if isinstance(k, ast.Constant) and isinstance(k.value, str)]
                 names += _set_in(expr, scope)
@@ -202,6 +244,8 @@ def _has_progress(expr: ast.expr, scope: Scope, program: Program, depth: int = 0
                 names = [k.arg for k in call.keywords if k.arg]
                 if not names and depth < 2 and any(_has_progress(a, made, program, depth + 1) for a in call.args):
                     return True
+                if any(_is_with_optimizer(k.value, made, program) for k in call.keywords):
+                    return True
             case _:
                 names = []
         told = next((name for name in names if re.search(_PROGRESS, name)), "")
@@ -212,6 +256,18 @@ def _has_progress(expr: ast.expr, scope: Scope, program: Program, depth: int = 0
     return depth < 2 and any(
         _is_filled(value, maker, program, depth + 1) for value, maker in _returned(expr, scope, program)
     )
+
+
+def _has_optimizer(state: ast.Dict, scope: Scope, program: Program) -> bool:
+    """Whether a dict has the state of what torch.optim made."""
+    return any(isinstance(v, ast.Call) and _is_made_in_optim(v, scope, program) for v in state.values)
+
+
+def _is_with_optimizer(value: ast.expr, scope: Scope, program: Program) -> bool:
+    """Whether a dict that is part of what is saved has it: `{"model": model.get_state(), ...}`."""
+    origins = program.origins(value, scope) if isinstance(value, ast.Name | ast.Call) else ()
+    return any(isinstance(o, Display) and isinstance(o.node, ast.Dict) and _has_optimizer(o.node, o.scope, program)
+               for o in origins)  # fmt: skip
 
 
 def _returned(expr: ast.expr, scope: Scope, program: Program) -> Iterator[tuple[ast.Name, Scope]]:
@@ -344,7 +400,13 @@ def _put_back(facts: ModuleFacts, program: Program) -> Iterator[NodeSite]:
             if name in _RESUMERS or _is_of_optimizer(call, scope, program):
                 yield _file_read_before(call, scope, program) or call, scope
             yield from _handed(call, scope, program) or ()
+    for call, scope in facts.calls.get("set_state_dict", ()):
+        if program.callee(call, scope) in _SETS_ALL:
+            yield call, scope
     for call, scope in (site for name in _LOADERS for site in facts.calls.get(name, ())):
+        rows = _checkpointing(call, "loads", scope, program)
+        if any(row["everything"] or any(_has_progress(a, scope, program) for a in call.args) for row in rows):
+            yield call, scope
         if reads_file(call, scope, program):
             counted = {name.id for name in _counted(scope.function)}
             gone_on_from = _become_attributes(scope.function) | counted
