@@ -110,12 +110,24 @@ class Choices(NamedTuple):
         return self._members_of(modules[0], name, scope)
 
     def _members_of(self, module: str | Scope, name: ast.expr, scope: Scope) -> list[Scope | str]:
-        """The functions and classes of a module that have one of the names that an expression may be."""
-        names = [
-            o.value for o in self.values.value(name, scope) if isinstance(o, Constant) and isinstance(o.value, str)
-        ]
+        """The functions and classes of a module that have one of the names that an expression may be; where the name is
+        not known, its classes."""
+        said = [o.value for o in self.values.value(name, scope) if isinstance(o, Constant)]
+        names = [each for each in said if isinstance(each, str)]
+        if not names and isinstance(module, Scope) and module.kind == "module":
+            return self._classes_of(module)
         found = [self.names.members(module, (each,)) for each in names]
         return [target for target in found if isinstance(target, Scope | str)]
+
+    def _classes_of(self, module: Scope) -> list[Scope | str]:
+        """The project's classes in a module, without those that others are derived from; none where it has many."""
+        if module.facts.star_imports or len(module.bindings) > MAX_NAMES:
+            return []
+        found = [self.names.members(module, (name,)) for name in module.bindings]
+        classes = dict.fromkeys(f for f in found if isinstance(f, Scope) and f.kind == "class")
+        bases = {base for owner in classes for base in self.names.bases(owner)[1:]}
+        chosen = [owner for owner in classes if owner not in bases]
+        return list(chosen) if len(chosen) <= MAX_CHOSEN else []
 
     def _written_under(self, table: ast.expr, key: ast.expr, scope: Scope) -> list[Scope | str]:
         """What `{"a": A, "b": B}.get(key)` gives, of functions and classes alone."""
