@@ -455,12 +455,15 @@ def _written_to(call: ast.Call) -> ast.expr | None:
 
 def _is_joined_to(held: ast.expr, value: ast.expr) -> bool:
     """Whether a value is what was held with more joined to it: `rows = row if first else torch.cat([rows, row])`."""
-    match value:
-        case ast.IfExp(body=body, orelse=other):
-            return _is_joined_to(held, body) or _is_joined_to(held, other)
-        case ast.Call(func=function, args=[first, *_]) if last_name(function) in _JOINS:
-            parts = first.elts if isinstance(first, ast.List | ast.Tuple) else (first,)
-            return any(ast.unparse(part) == ast.unparse(held) for part in parts)
+    arms = [value]
+    for arm in arms:
+        match arm:
+            case ast.IfExp(body=body, orelse=other):
+                arms += [body, other]
+            case ast.Call(func=function, args=[first, *_]) if last_name(function) in _JOINS:
+                parts = first.elts if isinstance(first, ast.List | ast.Tuple) else (first,)
+                if any(ast.unparse(part) == ast.unparse(held) for part in parts):
+                    return True
     return False
 
 
