@@ -1,7 +1,7 @@
 """The fix that TRP201 and TRP203 share: give a loader, sampler or split its own seeded generator.
 
 Inside a loop or comprehension the generator is made before it: made again in each iteration, it would give each
-iteration the same numbers. Where each epoch makes a new sampler, the generator has to outlive it, and there is no fix.
+iteration the same numbers, unless each seeds for itself. Where each epoch makes a new sampler, the generator has to outlive it, and there is no fix.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ from torchrepro_lint import catalogue
 from torchrepro_lint.checks.draft import Fix
 from torchrepro_lint.checks.generator_doubts import is_unclear
 from torchrepro_lint.dataflow import Call, Program, Site, remembered_in_file
-from torchrepro_lint.dataflow.enclosing import outermost_loop
+from torchrepro_lint.dataflow.enclosing import loops_around
 from torchrepro_lint.dataflow.execution_count import times
 from torchrepro_lint.index import Comprehension, Scope, keyword_value
 from torchrepro_lint.loading import same_order
 from torchrepro_lint.loading.loaders import argument
 from torchrepro_lint.model import Edit
 from torchrepro_lint.project.versions import allowed_in
-from torchrepro_lint.rng.own_seed import generator_seed, numbered
+from torchrepro_lint.rng.own_seed import generator_seed, numbered, seeded_in_round
 from torchrepro_lint.syntax import import_name, insert_before, is_within_width, top_line, with_argument
 
 _PLAIN = ast.Assign | ast.AnnAssign | ast.AugAssign | ast.Expr | ast.Return
@@ -39,10 +39,20 @@ def seeded_generator(call: Call, program: Program) -> Fix:
     runs = times(program, call.scope)
     if exists == "none" or runs == "often" or same_order.is_made_for_each_epoch(call):
         return Fix()  # made there, it would give each epoch the same order
-    loop = outermost_loop(call.facts, call.node) or _comprehending(call)
-    seed = generator_seed(call.scope, loop or call.node, program)
+    loop, seed = _made_above(call, program)
     unsafe = exists == "some" or runs == "unknown" or is_unclear(call, seed, program)
     return Fix(partial(_edits, call, loop, seed, program), unsafe)
+
+
+def _made_above(call: Call, program: Program) -> tuple[ast.stmt | None, str]:
+    """The loop or comprehension above which the generator is made, and its seed. A round that seeds for itself makes its
+    own: what comes before it has no part in its numbers."""
+    loop: ast.stmt | None = _comprehending(call)
+    for around in loops_around(call.facts, call.node):
+        if (seed := seeded_in_round(call.scope.function, around, call.node, program)) is not None:
+            return loop, seed
+        loop = around
+    return loop, generator_seed(call.scope, loop or call.node, program)
 
 
 def _edits(call: Call, loop: ast.stmt | None, seed: str, program: Program) -> tuple[Edit, ...]:
