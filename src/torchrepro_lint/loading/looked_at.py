@@ -77,6 +77,16 @@ def is_only_looked_at(call: Call) -> bool:
     return any(map(_is_taken, sites)) and all(_is_looked_at(site, loop, program) for site in sites)
 
 
+def is_replaced(call: Call) -> bool:
+    """Whether a function gives the name of a loader to something else before anything reads it."""
+    statement, function = call.facts.parents[call.node], call.scope
+    match statement:
+        case ast.Assign(targets=[ast.Name(id=name) as target]) if function.kind == "function":
+            is_bound_again = len(function.bindings.get(name, ())) > 1
+            return is_bound_again and not reads_of_target(target, statement, function, call.program)
+    return False
+
+
 def is_shown(table: ast.expr, facts: ModuleFacts) -> bool:
     """Whether a table is only looked at: it is what a cell shows, is printed, or its rows are one by one."""
     node, parents = table, facts.parents
