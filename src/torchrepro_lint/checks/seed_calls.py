@@ -120,12 +120,14 @@ def leads(function: Scope, found: Unseeded) -> bool:
     return any(step.scope.function is function for witness in found.draws.values() for step in witness.chain)
 
 
-def imported_seed(scope: Scope, at: ast.stmt, program: Program) -> Import | None:
-    """The seed that a module of the project names, from which the file imports other names."""
+def imported_seed(scope: Scope, at: ast.AST, program: Program, number: str = "") -> Import | None:
+    """The seed that a module of the project names, from which the file imports other names; if it is to be a number,
+    one that is."""
     for node, home in homes(scope.facts, program) if not scope.facts.source.cells else ():
         for name, made in home.scope.bindings.items():
             is_constant = len(made) == 1 and is_seed(made[0].value) and home.parents.get(made[0].node) is home.tree
-            if is_constant and SEED_NAME.fullmatch(name) and _is_free(name, scope) and node.lineno < at.lineno:
+            is_wanted = is_constant and SEED_NAME.fullmatch(name) and number in ("", str(made[0].value.value))  # type: ignore[union-attr]
+            if is_wanted and _is_free(name, scope) and node.lineno < getattr(at, "lineno", 0):
                 return Import(name, (also_imported(scope.facts, node, name),))
     return None
 

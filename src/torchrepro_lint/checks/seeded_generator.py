@@ -13,6 +13,7 @@ from functools import partial
 from torchrepro_lint import catalogue
 from torchrepro_lint.checks.draft import Fix
 from torchrepro_lint.checks.generator_doubts import is_unclear
+from torchrepro_lint.checks.seed_calls import imported_seed
 from torchrepro_lint.dataflow import Call, Program, Site, remembered_in_file
 from torchrepro_lint.dataflow.enclosing import loops_around
 from torchrepro_lint.dataflow.execution_count import times
@@ -59,6 +60,8 @@ def _edits(call: Call, loop: ast.stmt | None, seed: str, program: Program) -> tu
     """Inline where the line stays short enough, else on a line above."""
     facts, style = call.facts, program.project.style
     made = import_name(facts, "torch.Generator", call.scope, loop or call.node)
+    named = imported_seed(call.scope, call.node, program, seed) if seed.isdecimal() else None
+    seed, imports = (named.text, (*made.edits, *named.edits)) if named is not None else (seed, made.edits)
     generator = f"{made.text}().manual_seed({numbered(seed, same_order.number_beside(call))})"
     inline = with_argument(facts, call.node, "generator", generator, style)
     is_broken = "\n" in inline.text and call.node.lineno == call.node.end_lineno
@@ -66,14 +69,14 @@ def _edits(call: Call, loop: ast.stmt | None, seed: str, program: Program) -> tu
     is_apart = inline.text.startswith("(") or (is_broken and is_inside)  # what the call is part of is laid out anew
     above = loop if loop is not None or (is_within_width(facts, inline, style) and not is_apart) else _holding(call)
     if above is None:
-        return (inline, *made.edits)
+        return (inline, *imports)
     name = _free_name(call)
-    named = with_argument(facts, call.node, "generator", name, style)
-    if is_apart and loop is None and "\n" in named.text:
-        return (inline, *made.edits)
+    passed = with_argument(facts, call.node, "generator", name, style)
+    if is_apart and loop is None and "\n" in passed.text:
+        return (inline, *imports)
     apart = [""] if loop is not None and top_line(facts, above) < above.lineno else []  # its comments are not ours
     before = insert_before(facts, above, f"{name} = {generator}", *apart, below_comments=loop is None)
-    return (before, named, *made.edits)
+    return (before, passed, *imports)
 
 
 def _replaceable(call: Call, passed: object) -> bool:
