@@ -198,8 +198,8 @@ def _words(facts: ModuleFacts) -> Counter[str]:
 
 
 def is_within_a_set(node: ast.expr, scope: Scope, program: Program) -> bool:
-    """Whether something is listed for each item of a set that may hold texts, and is not sorted safely itself: the order
-    of all would still differ."""
+    """Whether something is listed for each item of a set that may hold texts, and is not sorted safely itself: the
+    order of all would still differ."""
     texts = Texts(program)
     loops = (loop for loop in loops_around(scope.facts, node) if isinstance(loop, ast.For))
     return any(

@@ -40,6 +40,7 @@ _SEEDS = ("seed", "manual_seed")
 _IMPORTS = (ast.Import, ast.ImportFrom)
 _OF_PARTS = re.compile(r"#.*\b(?:splits?|splitting|folds?|partitions?)\b", re.IGNORECASE)
 _DIFFERS = re.compile(r"#.*\b(?:non-?|not (?:be )?|un|ir)(?:reproducib|repeatab)", re.IGNORECASE)
+_TURNED_OFF = re.compile(r"^[\w.]+(?: = [\w.]+)?\(", re.MULTILINE)  # a statement in a string
 _OF_ONE_THING = re.compile(r"(?:split|fold|data|shuffle|env|eval|test|valid|sampl|noise)\w*seed", re.IGNORECASE)
 
 
@@ -61,6 +62,7 @@ def is_unclear(
         or is_turned_off({seeding.entry.facts.source.path}, program)
         or _imports_late(facts)
         or _is_said_to_differ(place)
+        or _is_among_alternatives(place)
         or _is_headed(place)
         or _is_among_imports(facts, statement)
         or (place.own is None and _stands_within(place))
@@ -188,6 +190,23 @@ def _is_said_to_differ(place: Place) -> bool:
     facts, statement = place.scope.facts, place.statement
     begins = getattr(facts.parents.get(statement), "lineno", 0)
     return any(_DIFFERS.search(facts.source.line(n)) for n in range(begins + 1, statement.lineno))
+
+
+def _is_among_alternatives(place: Place) -> bool:
+    """Whether a script turns its parts on and off by quotes around them, one above the place and one below: the seeds
+    would go with the part that is on now."""
+    facts, statement = place.scope.facts, place.statement
+    if facts.parents.get(statement) is not facts.tree:
+        return False
+    off = [s.lineno for s in facts.tree.body if _is_turned_off(s)]
+    return bool(off) and off[0] < statement.lineno < off[-1]
+
+
+def _is_turned_off(statement: ast.stmt) -> bool:
+    match statement:
+        case ast.Expr(value=ast.Constant(value=str(text))):
+            return "\n" in text and _TURNED_OFF.search(text) is not None
+    return False
 
 
 def _is_headed(place: Place) -> bool:

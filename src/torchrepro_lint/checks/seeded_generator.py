@@ -1,7 +1,8 @@
 """The fix that TRP201 and TRP203 share: give a loader, sampler or split its own seeded generator.
 
 Inside a loop or comprehension the generator is made before it: made again in each iteration, it would give each
-iteration the same numbers, unless each seeds for itself. Where each epoch makes a new sampler, the generator has to outlive it, and there is no fix.
+iteration the same numbers, unless each seeds for itself. Where each epoch makes a new sampler, the generator has to
+outlive it, and there is no fix.
 """
 
 from __future__ import annotations
@@ -46,8 +47,8 @@ def seeded_generator(call: Call, program: Program) -> Fix:
 
 
 def _made_above(call: Call, program: Program) -> tuple[ast.stmt | None, str]:
-    """The loop or comprehension above which the generator is made, and its seed. A round that seeds for itself makes its
-    own: what comes before it has no part in its numbers."""
+    """The loop or comprehension above which the generator is made, and its seed. A round that seeds for itself makes
+    its own: what comes before it has no part in its numbers."""
     loop: ast.stmt | None = _comprehending(call)
     for around in loops_around(call.facts, call.node):
         if (seed := seeded_in_round(call.scope.function, around, call.node, program)) is not None:

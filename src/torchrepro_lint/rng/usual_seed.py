@@ -36,9 +36,9 @@ _KEY = re.compile(r"""["']\w{0,40}(?:seed|random_?state)\w{0,40}["']\s*:""", re.
 
 def usual_seed(facts: ModuleFacts, program: Program) -> int:
     """What a fix in a file seeds with where no name holds a seed: what the settings say, if anything; else the most
-    usual number of the file, or of those that it imports, of equally usual ones that of the project; else the one number of those that import it, or of what these
-    import; else what most files of the project agree on, asked folder by folder outwards; one file of another folder
-    decides nothing."""
+    usual number of the file, or of those that it imports, of equally usual ones that of the project; else the one
+    number of those that import it, or of what these import; else what most files of the project agree on, asked folder
+    by folder outwards; one file of another folder decides nothing."""
     return program.project.seed or _usual(facts, program)
 
 

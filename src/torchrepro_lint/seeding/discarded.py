@@ -11,6 +11,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Collection, Sequence, Set
+from itertools import pairwise
 from typing import TypeGuard
 
 from torchrepro_lint import catalogue
@@ -77,7 +78,7 @@ def is_measured(steps: Sequence[Link]) -> bool:
 def is_left_behind(steps: Sequence[Link]) -> bool:
     """Whether one of the calls gives several things, and that of them which draws is not kept:
     `_, valid = get_transforms()`."""
-    return any(_is_dropped(step, inner) for step, inner in zip(steps, steps[1:], strict=False))
+    return any(_is_dropped(step, inner) for step, inner in pairwise(steps))
 
 
 def _is_dropped(step: Link, inner: Link) -> bool:
