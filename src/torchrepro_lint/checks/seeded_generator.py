@@ -14,7 +14,7 @@ from functools import partial
 from torchrepro_lint import catalogue
 from torchrepro_lint.checks.draft import Fix
 from torchrepro_lint.checks.generator_doubts import is_unclear
-from torchrepro_lint.checks.seed_calls import imported_seed
+from torchrepro_lint.checks.seed_calls import imported_seed, named_seeds
 from torchrepro_lint.dataflow import Call, Program, Site, remembered_in_file
 from torchrepro_lint.dataflow.enclosing import loops_around
 from torchrepro_lint.dataflow.execution_count import times
@@ -24,7 +24,7 @@ from torchrepro_lint.loading.loaders import argument
 from torchrepro_lint.model import Edit
 from torchrepro_lint.project.versions import allowed_in
 from torchrepro_lint.rng.own_seed import generator_seed, numbered, seeded_in_round
-from torchrepro_lint.syntax import import_name, insert_before, is_within_width, top_line, with_argument
+from torchrepro_lint.syntax import Import, import_name, insert_before, is_within_width, top_line, with_argument
 
 _PLAIN = ast.Assign | ast.AnnAssign | ast.AugAssign | ast.Expr | ast.Return
 _KIND = re.compile(r"_?(?:data_?)?loader$", re.IGNORECASE)
@@ -49,7 +49,7 @@ def seeded_generator(call: Call, program: Program) -> Fix:
 def _made_above(call: Call, program: Program) -> tuple[ast.stmt | None, str]:
     """The loop or comprehension above which the generator is made, and its seed. A round that seeds for itself makes
     its own: what comes before it has no part in its numbers."""
-    loop: ast.stmt | None = _comprehending(call)
+    loop = _comprehending(call)
     for around in loops_around(call.facts, call.node):
         if (seed := seeded_in_round(call.scope.function, around, call.node, program)) is not None:
             return loop, seed
@@ -61,23 +61,30 @@ def _edits(call: Call, loop: ast.stmt | None, seed: str, program: Program) -> tu
     """Inline where the line stays short enough, else on a line above."""
     facts, style = call.facts, program.project.style
     made = import_name(facts, "torch.Generator", call.scope, loop or call.node)
-    named = imported_seed(call.scope, call.node, program, seed) if seed.isdecimal() else None
-    seed, imports = (named.text, (*made.edits, *named.edits)) if named is not None else (seed, made.edits)
+    if seed.isdecimal() and named_seeds(facts, program) and (named := _named(call, seed)) is not None:
+        seed, made = named.text, made._replace(edits=(*made.edits, *named.edits))
     generator = f"{made.text}().manual_seed({numbered(seed, same_order.number_beside(call))})"
     inline = with_argument(facts, call.node, "generator", generator, style)
     is_broken = "\n" in inline.text and call.node.lineno == call.node.end_lineno
-    is_inside = isinstance(facts.parents[call.node], ast.Call)
-    is_apart = inline.text.startswith("(") or (is_broken and is_inside)  # what the call is part of is laid out anew
-    above = loop if loop is not None or (is_within_width(facts, inline, style) and not is_apart) else _holding(call)
+    # What the call is part of may be laid out anew.
+    is_apart = inline.text.startswith("(") or (is_broken and isinstance(facts.parents[call.node], ast.Call))
+    if loop is None and is_within_width(facts, inline, style) and not is_apart:
+        return (inline, *made.edits)
+    above = loop or _holding(call)
     if above is None:
-        return (inline, *imports)
+        return (inline, *made.edits)
     name = _free_name(call)
     passed = with_argument(facts, call.node, "generator", name, style)
     if is_apart and loop is None and "\n" in passed.text:
-        return (inline, *imports)
+        return (inline, *made.edits)
     apart = [""] if loop is not None and top_line(facts, above) < above.lineno else []  # its comments are not ours
     before = insert_before(facts, above, f"{name} = {generator}", *apart, below_comments=loop is None)
-    return (before, passed, *imports)
+    return (before, passed, *made.edits)
+
+
+def _named(call: Call, number: str) -> Import | None:
+    """The name of the number in a module of the project from which the file imports others."""
+    return imported_seed(call.scope, call.node, call.program, number)
 
 
 def _replaceable(call: Call, passed: object) -> bool:
