@@ -51,8 +51,9 @@ def _usual(facts: ModuleFacts, program: Program) -> int:
         counts = Counter(number for path in files[:MAX_FILES] for number in _spoken(path, program).numbers)
         if counts:
             number = _most_usual(counts, project.seed)
-            tied = {n for n, times in counts.items() if times == counts[number]} if number != project.seed else ()
-            return _most_usual(_counted(speaking.every, program, tied), number) if len(tied) > 1 else number
+            tied = {n for n, times in counts.items() if times == counts[number]} if number != project.seed else {number}
+            everywhere = _counted(speaking.every, program, tied) if len(tied) > 1 else None
+            return _most_usual(everywhere, number) if everywhere else number
     using = [path for path in project.users([own]) if path in speaking.every] if speaking.every else []
     told = _told_by(using, program) or _told_by(_imported_by(using, speaking.every, program), program)
     if len(told) == 1:
