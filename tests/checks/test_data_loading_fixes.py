@@ -630,6 +630,15 @@ def test_what_trains_nothing_may_ask_for_another_seed(tmp_path: Path) -> None:
     assert fixed(tmp_path, "TRP102", text) == text
 
 
+@pytest.mark.parametrize(("comment", "is_fixed"), [("  # or a specific number", False), ("", True)])
+def test_a_comment_may_say_that_a_seed_is_drawn_on_purpose(comment: str, is_fixed: bool, tmp_path: Path) -> None:
+    text = (
+        f"import random\nimport torch\nseed = random.randint(0, 1000){comment}\ntorch.manual_seed(seed)\n"
+        "model = torch.nn.Linear(2, 2)\nmodel(torch.ones(2)).sum().backward()\n"
+    )
+    assert (fixed(tmp_path, "TRP102", text) != text) is is_fixed
+
+
 @pytest.mark.parametrize(
     ("seeds", "passed"),
     [

@@ -20,6 +20,22 @@ USUAL = {
     "an option": ({"train.py": "parser.add_argument('--split-seed', type=int, default=7)\n"}, 7),
     "the most usual of the file": ({"train.py": "f(seed=1)\nf(seed=7)\nf(seed=7)\n"}, 7),
     "the first of equals": ({"train.py": "f(seed=123)\ng(seed=7)\n"}, 123),
+    "of equals that of the project": (
+        {
+            "train.py": "import data\nimport split\n",
+            "data.py": "f(random_state=1)\n",
+            "split.py": "f(random_state=7)\n",
+            "other.py": "f(random_state=7)\n",
+        },
+        7,
+    ),
+    "of equals that of the project, beyond what is read of it": (
+        {
+            "z/train.py": "f(seed=3)\ng(seed=7)\n",
+            **{f"a/program_{i}.py": "set_seed(5)\n" for i in range(module.MAX_FILES)},
+        },
+        3,
+    ),
     "zero, if it is one of them": ({"train.py": "f(seed=123)\ng(seed=0)\n"}, 0),
     "more often than zero": ({"train.py": "f(seed=0)\ng(seed=7)\nh(seed=7)\n"}, 7),
     "of an imported file": ({"train.py": "import data\n", "data.py": "SEED = 7\n", "other.py": "SEED = 1\n"}, 7),

@@ -19,7 +19,7 @@ from torchrepro_lint.dataflow.enclosing import block_of
 from torchrepro_lint.dataflow.execution_count import runs_in_each_pass, runs_often
 from torchrepro_lint.index import LoopNode, ModuleFacts, Scope, walk
 from torchrepro_lint.loading.loaders import loader_calls, loaders, workers
-from torchrepro_lint.loading.looked_at import is_for_evaluation, is_only_looked_at
+from torchrepro_lint.loading.looked_at import is_for_evaluation, is_only_looked_at, replaced
 from torchrepro_lint.loading.same_order import differs_by_rank, is_copied, is_made_side_by_side
 from torchrepro_lint.loading.worker_draws import worker_draws
 from torchrepro_lint.project.contents import is_test
@@ -98,7 +98,10 @@ def _made_again(facts: ModuleFacts, program: Program) -> set[ast.Call]:
     generator. In a notebook, where cells stand by themselves, none."""
     alike: dict[tuple[Scope, str], list[ast.Call]] = {}
     dumped: dict[str, str] = {}  # by the text
+    left_out = replaced(facts, program)
     for call in [] if facts.source.cells else loader_calls(facts, program):
+        if call.node in left_out:
+            continue
         text = facts.text(call.node)
         if text not in dumped:
             dumped[text] = ast.dump(call.node)

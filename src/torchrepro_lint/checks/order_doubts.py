@@ -11,12 +11,15 @@ import ast
 import re
 from collections import Counter
 
-from torchrepro_lint.dataflow import Program, remembered_in_file
+from torchrepro_lint.dataflow import Program, Site, remembered_in_file
+from torchrepro_lint.dataflow.enclosing import loops_around
 from torchrepro_lint.index import ModuleFacts, Scope, last_name, names_in
 from torchrepro_lint.loading.decisions import GIVEN, ONE_OF_THEM, PARTS, SAVED, WRITTEN, Decision
 from torchrepro_lint.loading.listings import Listing
+from torchrepro_lint.loading.sets import holds_only_text
 from torchrepro_lint.project.contents import is_test
 from torchrepro_lint.project.entries import entries, files_of_programs, is_tried_out
+from torchrepro_lint.rng.texts import Evidence, Texts
 from torchrepro_lint.seeding import training
 from torchrepro_lint.seeding.seedings import seedings
 
@@ -59,6 +62,7 @@ def is_unclear(listing: Listing, decision: Decision, program: Program) -> bool:
         or (decision.why in (SAVED, WRITTEN) and _saves_figures(decision, program))
         or _draws_without_torch(facts, program)
         or _is_called_by_nobody(listing.scope.function, program)
+        or is_within_a_set(listing.node, listing.scope, program)
         or (listing.items == "walk" and _is_bottom_up(listing.node))
     )
 
@@ -191,6 +195,33 @@ def _is_called_by_nobody(function: Scope, program: Program) -> bool:
 def _words(facts: ModuleFacts) -> Counter[str]:
     """How often each word is written in a file."""
     return Counter(re.findall(r"\w+", facts.source.whole))
+
+
+def is_within_a_set(node: ast.expr, scope: Scope, program: Program) -> bool:
+    """Whether something is listed for each item of a set that may hold texts, and is not sorted safely itself: the
+    order of all would still differ."""
+    texts = Texts(program)
+    loops = (loop for loop in loops_around(scope.facts, node) if isinstance(loop, ast.For))
+    return any(
+        program.evaluate(loop.iter, scope, texts).items is not Evidence.OTHER and not holds_only_text(made, program)
+        for loop in loops
+        if (made := _set_in(loop.iter, scope)) is not None
+    )
+
+
+def _set_in(node: ast.expr, scope: Scope) -> Site | None:
+    """`set(names)`, of `set(names) - others` and of a name that holds it."""
+    seen = [node]
+    for part in seen:
+        match part:
+            case ast.Name():
+                values = [b.value for b in scope.bindings_of(part)]
+                seen += [v for v in values if isinstance(v, ast.Call | ast.BinOp) and v not in seen]
+            case ast.BinOp(left=left, op=ast.Sub() | ast.BitOr() | ast.BitAnd()):
+                seen.append(left)
+            case ast.Call(func=ast.Name(id="set" | "frozenset")):
+                return Site(part, scope)
+    return None
 
 
 def _is_bottom_up(walk: ast.Call) -> bool:

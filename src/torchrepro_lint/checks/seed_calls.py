@@ -14,7 +14,7 @@ from torchrepro_lint import catalogue
 from torchrepro_lint.checks.seed_families import SEED_CALLS
 from torchrepro_lint.checks.seed_place import Place
 from torchrepro_lint.checks.worker_seeding import homes
-from torchrepro_lint.dataflow import Program
+from torchrepro_lint.dataflow import Program, remembered
 from torchrepro_lint.dataflow.abstract_values import Constant, is_configured
 from torchrepro_lint.dataflow.enclosing import ONLY_BINDS
 from torchrepro_lint.index import Binding, ModuleFacts, Scope, calls_in
@@ -120,14 +120,26 @@ def leads(function: Scope, found: Unseeded) -> bool:
     return any(step.scope.function is function for witness in found.draws.values() for step in witness.chain)
 
 
-def imported_seed(scope: Scope, at: ast.stmt, program: Program) -> Import | None:
-    """The seed that a module of the project names, from which the file imports other names."""
-    for node, home in homes(scope.facts, program) if not scope.facts.source.cells else ():
-        for name, made in home.scope.bindings.items():
-            is_constant = len(made) == 1 and is_seed(made[0].value) and home.parents.get(made[0].node) is home.tree
-            if is_constant and SEED_NAME.fullmatch(name) and _is_free(name, scope) and node.lineno < at.lineno:
-                return Import(name, (also_imported(scope.facts, node, name),))
+def imported_seed(scope: Scope, at: ast.AST, program: Program, number: str = "") -> Import | None:
+    """The seed that a module of the project names, from which the file imports other names; if it is to be a number,
+    one that is."""
+    for node, name, value in named_seeds(scope.facts, program):
+        is_wanted = number in ("", value) and node.lineno < getattr(at, "lineno", 0)
+        if is_wanted and _is_free(name, scope):
+            return Import(name, (also_imported(scope.facts, node, name),))
     return None
+
+
+@remembered
+def named_seeds(facts: ModuleFacts, program: Program) -> list[tuple[ast.ImportFrom, str, str]]:
+    """The constants that may be imported as a seed: the import that they would join, their names and values."""
+    found: list[tuple[ast.ImportFrom, str, str]] = []
+    for node, home in homes(facts, program) if not facts.source.cells else ():
+        for name, made in home.scope.bindings.items():
+            is_one = SEED_NAME.fullmatch(name) and len(made) == 1 and home.parents.get(made[0].node) is home.tree
+            if is_one and is_seed(made[0].value):
+                found.append((node, name, ast.unparse(made[0].value)))  # type: ignore[arg-type]
+    return found
 
 
 def own_seeder(

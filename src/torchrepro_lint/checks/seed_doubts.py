@@ -39,6 +39,8 @@ from torchrepro_lint.syntax import (
 _SEEDS = ("seed", "manual_seed")
 _IMPORTS = (ast.Import, ast.ImportFrom)
 _OF_PARTS = re.compile(r"#.*\b(?:splits?|splitting|folds?|partitions?)\b", re.IGNORECASE)
+_DIFFERS = re.compile(r"#.*\b(?:non-?|not (?:be )?|un|ir)(?:reproducib|repeatab)", re.IGNORECASE)
+_TURNED_OFF = re.compile(r"^[\w.]+(?: = [\w.]+)?\(", re.MULTILINE)  # a statement in a string
 _OF_ONE_THING = re.compile(r"(?:split|fold|data|shuffle|env|eval|test|valid|sampl|noise)\w*seed", re.IGNORECASE)
 
 
@@ -59,6 +61,8 @@ def is_unclear(
         or lies_with_tests(seeding.entry.facts)
         or is_turned_off({seeding.entry.facts.source.path}, program)
         or _imports_late(facts)
+        or _is_said_to_differ(place)
+        or _is_among_alternatives(place)
         or _is_headed(place)
         or _is_among_imports(facts, statement)
         or (place.own is None and _stands_within(place))
@@ -179,6 +183,30 @@ def _imports_late(facts: ModuleFacts) -> bool:
     without torch."""
     held = [facts.parents.get(b.node) for b in facts.imports if b.target.partition(".")[0] == "torch"]
     return any(map(is_for_typing, held)) and not any(isinstance(holder, ast.Module) for holder in held)
+
+
+def _is_said_to_differ(place: Place) -> bool:
+    """Whether a comment in the block above the seeds says that a run is not to repeat: "a non-reproducible run"."""
+    facts, statement = place.scope.facts, place.statement
+    begins = getattr(facts.parents.get(statement), "lineno", 0)
+    return any(_DIFFERS.search(facts.source.line(n)) for n in range(begins + 1, statement.lineno))
+
+
+def _is_among_alternatives(place: Place) -> bool:
+    """Whether a script turns its parts on and off by quotes around them, one above the place and one below: the seeds
+    would go with the part that is on now."""
+    facts, statement = place.scope.facts, place.statement
+    if facts.parents.get(statement) is not facts.tree:
+        return False
+    off = [s.lineno for s in facts.tree.body if _is_turned_off(s)]
+    return bool(off) and off[0] < statement.lineno < off[-1]
+
+
+def _is_turned_off(statement: ast.stmt) -> bool:
+    match statement:
+        case ast.Expr(value=ast.Constant(value=str(text))):
+            return "\n" in text and _TURNED_OFF.search(text) is not None
+    return False
 
 
 def _is_headed(place: Place) -> bool:

@@ -13,7 +13,7 @@ from torchrepro_lint.model import Edit
 from torchrepro_lint.rng.own_seed import own_seed, parsed_above
 from torchrepro_lint.rng.seed_sources import OwnSeed
 from torchrepro_lint.seeding.seeding import Seeding
-from torchrepro_lint.seeding.setting_up import Beginning
+from torchrepro_lint.seeding.setting_up import Beginning, fills_options
 from torchrepro_lint.seeding.unseeded import Unseeded
 
 
@@ -47,18 +47,25 @@ def place_of(levels: Collection[Beginning] | Iterator[Beginning], program: Progr
         if own is not None:
             made = own.name.binding.node
             if own.is_parsed and isinstance(made, ast.stmt) and made in body:
-                return Place(scope, made, is_after=True, own=own)
+                return Place(scope, _last_filling(body, made, own.name.text), is_after=True, own=own)
             return Place(scope, syntax.top_of_paragraph(scope.facts, body, statement, made), is_after=False, own=own)
         if outermost is None or is_shared:
             outermost = Place(scope, syntax.top_of_paragraph(scope.facts, body, statement), is_after=False)
     return outermost
 
 
+def _last_filling(body: Sequence[ast.stmt], parsed: ast.stmt, name: str) -> ast.stmt:
+    """The last statement that may give the options other values than the command line."""
+    following = body[body.index(parsed) + 1 :]
+    return next((s for s in reversed(following) if fills_options(s, name)), parsed)
+
+
 def inserted(place: Place, lines: Sequence[str]) -> Edit:
     scope, statement, is_after, own = place
     facts = scope.facts
     if is_after:
-        return syntax.insert_after(facts, statement, *lines)
+        is_block = hasattr(statement, "body")
+        return syntax.insert_after(facts, statement, *[""] * is_block, *lines)
     if own is None and (line := syntax.below_header(facts, statement)) is not None:
         return syntax.insert_at(facts, line, statement, *lines, "")
     if (line := syntax.above_heading(facts, statement)) is not None:

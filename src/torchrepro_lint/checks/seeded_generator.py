@@ -1,7 +1,8 @@
 """The fix that TRP201 and TRP203 share: give a loader, sampler or split its own seeded generator.
 
 Inside a loop or comprehension the generator is made before it: made again in each iteration, it would give each
-iteration the same numbers. Where each epoch makes a new sampler, the generator has to outlive it, and there is no fix.
+iteration the same numbers, unless each seeds for itself. Where each epoch makes a new sampler, the generator has to
+outlive it, and there is no fix.
 """
 
 from __future__ import annotations
@@ -13,16 +14,17 @@ from functools import partial
 from torchrepro_lint import catalogue
 from torchrepro_lint.checks.draft import Fix
 from torchrepro_lint.checks.generator_doubts import is_unclear
+from torchrepro_lint.checks.seed_calls import imported_seed, named_seeds
 from torchrepro_lint.dataflow import Call, Program, Site, remembered_in_file
-from torchrepro_lint.dataflow.enclosing import outermost_loop
+from torchrepro_lint.dataflow.enclosing import loops_around
 from torchrepro_lint.dataflow.execution_count import times
 from torchrepro_lint.index import Comprehension, Scope, keyword_value
 from torchrepro_lint.loading import same_order
 from torchrepro_lint.loading.loaders import argument
 from torchrepro_lint.model import Edit
 from torchrepro_lint.project.versions import allowed_in
-from torchrepro_lint.rng.own_seed import generator_seed, numbered
-from torchrepro_lint.syntax import import_name, insert_before, is_within_width, top_line, with_argument
+from torchrepro_lint.rng.own_seed import generator_seed, numbered, seeded_in_round
+from torchrepro_lint.syntax import Import, import_name, insert_before, is_within_width, top_line, with_argument
 
 _PLAIN = ast.Assign | ast.AnnAssign | ast.AugAssign | ast.Expr | ast.Return
 _KIND = re.compile(r"_?(?:data_?)?loader$", re.IGNORECASE)
@@ -39,31 +41,50 @@ def seeded_generator(call: Call, program: Program) -> Fix:
     runs = times(program, call.scope)
     if exists == "none" or runs == "often" or same_order.is_made_for_each_epoch(call):
         return Fix()  # made there, it would give each epoch the same order
-    loop = outermost_loop(call.facts, call.node) or _comprehending(call)
-    seed = generator_seed(call.scope, loop or call.node, program)
+    loop, seed = _made_above(call, program)
     unsafe = exists == "some" or runs == "unknown" or is_unclear(call, seed, program)
     return Fix(partial(_edits, call, loop, seed, program), unsafe)
+
+
+def _made_above(call: Call, program: Program) -> tuple[ast.stmt | None, str]:
+    """The loop or comprehension above which the generator is made, and its seed. A round that seeds for itself makes
+    its own: what comes before it has no part in its numbers."""
+    loop = _comprehending(call)
+    for around in loops_around(call.facts, call.node):
+        if (seed := seeded_in_round(call.scope.function, around, call.node, program)) is not None:
+            return loop, seed
+        loop = around
+    return loop, generator_seed(call.scope, loop or call.node, program)
 
 
 def _edits(call: Call, loop: ast.stmt | None, seed: str, program: Program) -> tuple[Edit, ...]:
     """Inline where the line stays short enough, else on a line above."""
     facts, style = call.facts, program.project.style
     made = import_name(facts, "torch.Generator", call.scope, loop or call.node)
+    if seed.isdecimal() and named_seeds(facts, program) and (named := _named(call, seed)) is not None:
+        seed, made = named.text, made._replace(edits=(*made.edits, *named.edits))
     generator = f"{made.text}().manual_seed({numbered(seed, same_order.number_beside(call))})"
     inline = with_argument(facts, call.node, "generator", generator, style)
     is_broken = "\n" in inline.text and call.node.lineno == call.node.end_lineno
-    is_inside = isinstance(facts.parents[call.node], ast.Call)
-    is_apart = inline.text.startswith("(") or (is_broken and is_inside)  # what the call is part of is laid out anew
-    above = loop if loop is not None or (is_within_width(facts, inline, style) and not is_apart) else _holding(call)
+    # What the call is part of may be laid out anew.
+    is_apart = inline.text.startswith("(") or (is_broken and isinstance(facts.parents[call.node], ast.Call))
+    if loop is None and is_within_width(facts, inline, style) and not is_apart:
+        return (inline, *made.edits)
+    above = loop or _holding(call)
     if above is None:
         return (inline, *made.edits)
     name = _free_name(call)
-    named = with_argument(facts, call.node, "generator", name, style)
-    if is_apart and loop is None and "\n" in named.text:
+    passed = with_argument(facts, call.node, "generator", name, style)
+    if is_apart and loop is None and "\n" in passed.text:
         return (inline, *made.edits)
     apart = [""] if loop is not None and top_line(facts, above) < above.lineno else []  # its comments are not ours
     before = insert_before(facts, above, f"{name} = {generator}", *apart, below_comments=loop is None)
-    return (before, named, *made.edits)
+    return (before, passed, *made.edits)
+
+
+def _named(call: Call, number: str) -> Import | None:
+    """The name of the number in a module of the project from which the file imports others."""
+    return imported_seed(call.scope, call.node, call.program, number)
 
 
 def _replaceable(call: Call, passed: object) -> bool:

@@ -11,7 +11,7 @@ from torchrepro_lint import catalogue
 from torchrepro_lint.checks.draft import Fix
 from torchrepro_lint.dataflow import Module, Program, remembered_in_file
 from torchrepro_lint.dataflow.enclosing import block_of, is_in_body
-from torchrepro_lint.index import ModuleFacts, Scope, last_name, walk
+from torchrepro_lint.index import FunctionNode, ModuleFacts, Scope, last_name, walk
 from torchrepro_lint.kernels.flags import Setting
 from torchrepro_lint.kernels.switches import stated
 from torchrepro_lint.model import Edit, Position, Range
@@ -93,6 +93,7 @@ def is_explained(setting: Setting) -> bool:
         or _is_asked_for(facts, statement)
         or _is_explained_below(facts, statement)
         or _is_under_a_heading(facts, statement)
+        or _SAYS.search(_docstring(setting.scope)) is not None
         or is_announced(setting)
     )
 
@@ -126,6 +127,13 @@ def _is_under_a_heading(facts: ModuleFacts, statement: ast.stmt) -> bool:
     starts, line = facts.source.line_starts, statement.lineno - 1
     above = facts.source.text[starts[max(line - COMMENTED, 0)] : starts[line]]
     return "#" in above and _HEADED.search(above) is not None
+
+
+def _docstring(scope: Scope) -> str:
+    """That of the function, or of the class, that sets a switch."""
+    owners = (scope.function, scope.method_class)
+    nodes = (owner.node for owner in owners if owner is not None and owner.kind in ("function", "class"))
+    return "\n".join(ast.get_docstring(node) or "" for node in nodes if isinstance(node, FunctionNode | ast.ClassDef))
 
 
 def _is_explained_below(facts: ModuleFacts, statement: ast.stmt) -> bool:

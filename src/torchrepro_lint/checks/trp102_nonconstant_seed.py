@@ -46,7 +46,9 @@ from torchrepro_lint.seeding.training import only_evaluates
 from torchrepro_lint.syntax import Import, import_name, replace
 
 _MEANT = re.compile(
-    r"randomi[sz]e (?:the )?seed|new (?:\w+ )?seed|different|on purpose|intention|deliberate|otherwise", re.IGNORECASE
+    r"randomi[sz]e (?:the )?seed|new (?:\w+ )?seed|different|on purpose|intention|deliberate|otherwise"
+    r"|\bor (?:an? )?(?:specific|fixed|other)\b",
+    re.IGNORECASE,
 )
 _LOADS = frozenset({"load_state_dict", "load_checkpoint"})
 _SHOWS = frozenset({"print", "info", "debug", "warning", "log", "write", "dump"})

@@ -13,14 +13,16 @@ from torchrepro_lint.dataflow.conditions import is_dead
 from torchrepro_lint.dataflow.instantiated import instantiated_calls
 from torchrepro_lint.elements import Certainty
 from torchrepro_lint.loading.loaders import argument, lacks_generator, loader_calls, loaders, shuffling
+from torchrepro_lint.loading.looked_at import replaced
 
 
 def check(module: Module, program: Program) -> Iterator[Draft]:
     """Report each loader that shuffles without `generator=`."""
     written, configured = loader_calls(module.facts, program), instantiated_calls(module, program, loaders())
+    left_out = replaced(module.facts, program)
     for call, is_written in chain(zip(written, repeat(True)), zip(configured, repeat(False))):
         certainty = shuffling(call)
-        if certainty is None or not lacks_generator(call) or is_dead(call.node, call.scope):
+        if certainty is None or not lacks_generator(call) or is_dead(call.node, call.scope) or call.node in left_out:
             continue
         fix = seeded_generator(call, program) if is_written else Fix()  # Hydra may copy what it is given
         shuffle = argument(call, "shuffle")

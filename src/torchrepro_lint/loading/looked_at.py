@@ -8,10 +8,11 @@ from __future__ import annotations
 import ast
 import re
 
-from torchrepro_lint.dataflow import Call, Program, Site
+from torchrepro_lint.dataflow import Call, Program, Site, remembered
 from torchrepro_lint.dataflow.enclosing import outermost_loop
 from torchrepro_lint.dataflow.references import reads_of_target
 from torchrepro_lint.index import ModuleFacts, calls_in, last_name, walk
+from torchrepro_lint.loading.loaders import loader_calls
 from torchrepro_lint.project import roles
 
 _SHOWS = frozenset({
@@ -75,6 +76,20 @@ def is_only_looked_at(call: Call) -> bool:
         return True
     loop = outermost_loop(facts, call.node)
     return any(map(_is_taken, sites)) and all(_is_looked_at(site, loop, program) for site in sites)
+
+
+@remembered
+def replaced(facts: ModuleFacts, program: Program) -> set[ast.Call]:
+    """The loaders of a file whose name a function gives to something else before anything reads it."""
+    return {call.node for call in loader_calls(facts, program) if _is_replaced(call)}
+
+
+def _is_replaced(call: Call) -> bool:
+    match call.facts.parents[call.node]:
+        case ast.Assign(targets=[ast.Name(id=name) as target]) as statement if call.scope.kind == "function":
+            is_bound_again = len(call.scope.bindings.get(name, ())) > 1
+            return is_bound_again and not reads_of_target(target, statement, call.scope, call.program)
+    return False
 
 
 def is_shown(table: ast.expr, facts: ModuleFacts) -> bool:

@@ -22,7 +22,9 @@ from torchrepro_lint.loading.loops import Loop
 
 def decided_by(node: ast.expr, scope: Scope, program: Program, path: Path = ()) -> Decision | None:
     """What the order of the items of `node` decides, or of what it holds under `path`: the first thing that is more
-    than which one of them is taken, if there is any."""
+    than which one of them is taken, if there is any. An object that is asked for its length counts any of them."""
+    if scope.function.own_name == "__len__":
+        return None
     return most_telling(_search(node, program).found([Use(node, scope, "sequence", path)]))
 
 

@@ -25,7 +25,7 @@ from torchrepro_lint.dataflow.follow import Follow, Policy
 from torchrepro_lint.dataflow.use import Sink, Steps, Use
 from torchrepro_lint.index import ModuleFacts, Scope, last_name
 from torchrepro_lint.loading.loaders import argument, loader_calls, loaders, samplers, shuffling
-from torchrepro_lint.loading.looked_at import is_for_evaluation, may_have_for_evaluation
+from torchrepro_lint.loading.looked_at import is_for_evaluation, may_have_for_evaluation, replaced
 from torchrepro_lint.rng.ranks import has_ranks, is_chosen_by_ranks, is_seeded_by_rank
 
 _SPLIT = "torch.utils.data.random_split"  # draws once, when it is called
@@ -104,7 +104,8 @@ def _all_drawing(facts: ModuleFacts, program: Program) -> list[Call]:
     """The loaders and samplers of a file that draw, from the top."""
     drawing = [c for c in loader_calls(facts, program) if shuffling(c) is not None]
     drawing += [c for c in Module(facts, program).calls(samplers().keys()) if c.name != _SPLIT]
-    return sorted(drawing, key=lambda call: start_of(call.node))
+    left_out = replaced(facts, program)
+    return sorted((c for c in drawing if c.node not in left_out), key=lambda call: start_of(call.node))
 
 
 @dataclass(frozen=True)

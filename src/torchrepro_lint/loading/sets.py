@@ -80,7 +80,10 @@ def _evidence(site: Site, texts: Texts, program: Program) -> Evidence:
     if not isinstance(site.node, ast.Call):
         return texts.holds_text(site.node, site.scope)
     if site.node.args and not _makes_sets(site.node) and not _is_single(site.node.args[0]):
-        return texts.holds_text(site.node.args[0], site.scope)
+        combined = site.scope.facts.parents[site.node]
+        is_combined = isinstance(combined, ast.BinOp) and isinstance(combined.op, _COMBINED)
+        found = texts.holds_text(site.node.args[0], site.scope)
+        return found or (texts.holds_text(combined, site.scope) if is_combined else found)  # type: ignore[arg-type]
     found = Evidence.NONE
     for held in _uses(site, program):
         match held.use.method:

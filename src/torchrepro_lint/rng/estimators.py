@@ -66,7 +66,19 @@ def _draws(call: Call) -> bool:
     is_class = call.name.rpartition(".")[2][:1].isupper()
     if is_class and position(call) is None and len(call.node.args) > MOST_POSITIONAL:
         return False
-    return any(_applies(row, call) for row in rows()[call.name])
+    return any(_applies(row, call) for row in rows()[call.name]) and not _is_part_of_ensemble(call)
+
+
+def _is_part_of_ensemble(call: Call) -> bool:
+    """Whether what is made is given to an ensemble that seeds it: `BaggingClassifier(DecisionTreeClassifier())`."""
+    table, facts = catalogue.table("estimators")["ensembles"], call.facts
+    parent = facts.parents.get(call.node)
+    outer = facts.parents.get(parent) if isinstance(parent, ast.keyword) else parent
+    if not isinstance(outer, ast.Call):
+        return False
+    is_first = outer.args[:1] == [call.node] or (isinstance(parent, ast.keyword) and parent.arg in table["keywords"])
+    prefix, _, name = (call.program.callee(outer, call.scope) or "").rpartition(".")
+    return is_first and prefix == table["prefix"] and name in table["names"]
 
 
 def _lacks_seed(call: Call) -> bool:

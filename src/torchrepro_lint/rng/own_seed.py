@@ -13,7 +13,7 @@ from torchrepro_lint.dataflow import CallSite, Program, Site, remembered, rememb
 from torchrepro_lint.dataflow.abstract_values import Constant, is_configured
 from torchrepro_lint.dataflow.binding import argument_for, named_parameters
 from torchrepro_lint.dataflow.enclosing import is_in_body
-from torchrepro_lint.index import Scope, walk
+from torchrepro_lint.index import LoopNode, Scope, walk
 from torchrepro_lint.rng.draws import is_seeder
 from torchrepro_lint.rng.own_seeders import OwnSeeder, seeders_in
 from torchrepro_lint.rng.seed_options import is_seed
@@ -219,15 +219,25 @@ def _stored(function: Scope) -> frozenset[str]:
     return frozenset(ast.unparse(n) for n in nodes if isinstance(n.ctx, ast.Store))
 
 
+def seeded_in_round(function: Scope, loop: LoopNode, node: ast.AST, program: Program) -> str | None:
+    """What each round of a loop seeds with before `node`."""
+    seed, line = _first_given(loop.body, function, program) or (None, 0)
+    return function.facts.text(seed) if seed is not None and line < getattr(node, "lineno", 0) else None
+
+
 @remembered
 def _given_first(function: Scope, program: Program) -> tuple[ast.expr, int] | None:
-    """The first number that a seeder is given that stands for itself in a function, or in a module and its guard; and
-    the last line on which it or a statement in front of it begins."""
+    """The first number that a seeder is given that stands for itself in a function, or in a module and its guard."""
     body = getattr(function.node, "body", None)
     if function.facts.guard is not None and function.kind == "module":
         body = [*function.node.body, *function.facts.guard.body]  # type: ignore[attr-defined]
+    return _first_given(body, function, program) if isinstance(body, list) else None
+
+
+def _first_given(body: Sequence[ast.stmt], function: Scope, program: Program) -> tuple[ast.expr, int] | None:
+    """The same in the statements of a body; and the last line on which it or a statement in front of it begins."""
     line = 0
-    for statement in _in_turn(body) if isinstance(body, list) else ():
+    for statement in _in_turn(body):
         line = max(line, statement.lineno)
         match statement:
             case ast.Expr(value=ast.Call(args=[seed]) as call) if _is_repeatable(seed, function, line, program):

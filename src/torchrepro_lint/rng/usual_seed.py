@@ -36,9 +36,9 @@ _KEY = re.compile(r"""["']\w{0,40}(?:seed|random_?state)\w{0,40}["']\s*:""", re.
 
 def usual_seed(facts: ModuleFacts, program: Program) -> int:
     """What a fix in a file seeds with where no name holds a seed: what the settings say, if anything; else the most
-    usual number of the file, or of those that it imports; else the one number of those that import it, or of what these
-    import; else what most files of the project agree on, asked folder by folder outwards; one file of another folder
-    decides nothing."""
+    usual number of the file, or of those that it imports, of equally usual ones that of the project; else the one
+    number of those that import it, or of what these import; else what most files of the project agree on, asked folder
+    by folder outwards; one file of another folder decides nothing."""
     return program.project.seed or _usual(facts, program)
 
 
@@ -50,7 +50,10 @@ def _usual(facts: ModuleFacts, program: Program) -> int:
     for files in ([own], [path for path in speaking.every if path in reachable and path != own]):
         counts = Counter(number for path in files[:MAX_FILES] for number in _spoken(path, program).numbers)
         if counts:
-            return _most_usual(counts, project.seed)
+            number = _most_usual(counts, project.seed)
+            tied = {n for n, times in counts.items() if times == counts[number]} if number != project.seed else {number}
+            everywhere = _counted(speaking.every, program, tied) if len(tied) > 1 else None
+            return _most_usual(everywhere, number) if everywhere else number
     using = [path for path in project.users([own]) if path in speaking.every] if speaking.every else []
     told = _told_by(using, program) or _told_by(_imported_by(using, speaking.every, program), program)
     if len(told) == 1:
@@ -67,6 +70,11 @@ def _usual(facts: ModuleFacts, program: Program) -> int:
         if folder == project.root:
             break
     return project.seed
+
+
+def _counted(files: Sequence[Path], program: Program, numbers: Collection[int]) -> Counter[int]:
+    """How often some files say each of these numbers."""
+    return Counter(n for path in files[:MAX_FILES] for n in _spoken(path, program).numbers if n in numbers)
 
 
 def _told_by(files: Sequence[Path], program: Program) -> set[int]:

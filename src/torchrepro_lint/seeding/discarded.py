@@ -11,6 +11,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Collection, Sequence, Set
+from itertools import pairwise
 from typing import TypeGuard
 
 from torchrepro_lint import catalogue
@@ -72,6 +73,28 @@ def is_measured(steps: Sequence[Link]) -> bool:
     """Whether of what one of the calls on the way to a draw gives only the shape is read:
     `dataset.__getitem__(0)[0].shape`."""
     return any(isinstance(step.node, ast.Call) and _has_form_read(step.node, step.scope.facts) for step in steps)
+
+
+def is_left_behind(steps: Sequence[Link]) -> bool:
+    """Whether one of the calls gives several things, and that of them which draws is not kept:
+    `_, valid = get_transforms()`."""
+    return any(_is_dropped(step, inner) for step, inner in pairwise(steps))
+
+
+def _is_dropped(step: Link, inner: Link) -> bool:
+    facts, function = inner.scope.facts, inner.scope.function
+    match step.scope.facts.parents.get(step.node), function.returns:
+        case ast.Assign(targets=[ast.Tuple(elts=kept)]), [ast.Tuple(elts=given)] if len(kept) == len(given):
+            lost = [g for k, g in zip(kept, given, strict=True) if isinstance(k, ast.Name) and k.id == "_"]
+        case _:
+            return False
+    around = {inner.node, *facts.ancestors(inner.node)} if lost else set()
+    for part in lost:
+        held = function.bindings.get(part.id, ()) if isinstance(part, ast.Name) else ()
+        is_made_for_it = any(b.value in around for b in held) and all(r.node is part for r in reads(part.id, function))  # type: ignore[attr-defined]
+        if part in around or is_made_for_it:
+            return True
+    return False
 
 
 def _is_on_meta(steps: Sequence[Link], program: Program) -> bool:

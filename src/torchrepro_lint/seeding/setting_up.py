@@ -96,6 +96,23 @@ def _prepares(statement: ast.stmt, scope: Scope, program: Program) -> bool:
             return is_above and is_of_library and all(isinstance(a, ast.Constant) for a in given)
         case ast.Assign(targets=[target], value=ast.Call(func=ast.Name(id="eval"), args=[text])):
             return ast.unparse(target) == ast.unparse(text)
+        case ast.If() | ast.For() | ast.With() | ast.Expr():
+            return any(fills_options(statement, name) for name in scope.bindings)
+    return False
+
+
+def fills_options(statement: ast.stmt, name: str) -> bool:
+    """Whether a statement gives options other values by their names, as from a file: `setattr(args, key, value)`,
+    `args.__dict__[key] = value`, `vars(args).update(given)`."""
+    if not isinstance(statement, ast.If | ast.For | ast.With | ast.Expr):
+        return False
+    for node in walk(statement):
+        match node:
+            case ast.Call(func=ast.Name(id="setattr"), args=[ast.Name(id=held), *_]) if held == name:
+                return True
+            case ast.Subscript(value=held, ctx=ast.Store()) | ast.Attribute(value=held, attr="update"):
+                if ast.unparse(held) in (f"{name}.__dict__", f"vars({name})"):
+                    return True
     return False
 
 

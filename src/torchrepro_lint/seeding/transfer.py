@@ -32,7 +32,7 @@ from torchrepro_lint.rng.draws import (
 from torchrepro_lint.rng.fresh_weights import may_draw_weights
 from torchrepro_lint.rng.generators import is_own
 from torchrepro_lint.rng.predicates import training_mode
-from torchrepro_lint.seeding.discarded import SEEDS_BY_NAME, are_lost, is_besides, is_measured
+from torchrepro_lint.seeding.discarded import SEEDS_BY_NAME, are_lost, is_besides, is_left_behind, is_measured
 from torchrepro_lint.seeding.seeding import MAYBE, SEEDED, UNSEEDED, Late, Link, Seeding, SeedMet, Witness
 from torchrepro_lint.seeding.stand_ins import purpose
 from torchrepro_lint.seeding.state import Family, State, put_back, seeded, taken, telling
@@ -233,7 +233,8 @@ class Effects:
             return state
         kind = kind if may_be_in_workers else kind_of(draw, self.program)
         chain = (*self.chain, Link(draw.node, draw.scope))
-        if is_measured(chain) or (kind == "init" and are_lost(chain, self.program)):
+        is_lost = kind == "init" and are_lost(chain, self.program)
+        if is_lost or is_measured(chain) or (draw.deferred and is_left_behind(chain)):
             self.reach.note(Reach.EVERYWHERE)
             return state
         if kind == "sample":
