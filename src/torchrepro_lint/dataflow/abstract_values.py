@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from itertools import islice
 from typing import NamedTuple, TypeAlias
 
-from torchrepro_lint.dataflow import texts
 from torchrepro_lint.dataflow.domain import Domain, Of, Written
 from torchrepro_lint.index import Binding, Scope
 
@@ -16,6 +15,7 @@ MAX_SETS = 120  # places that set one item or attribute: as many as an evaluatio
 # Methods of modules and tensors that give back the object itself, moved or switched.
 SAME_OBJECT = frozenset({"to", "cuda", "cpu", "train", "eval", "half", "float", "double", "bfloat16",
                          "requires_grad_", "share_memory", "to_empty"})  # fmt: skip
+_OF_TEXTS = frozenset({"split", "rsplit", "partition", "rpartition", "join"})
 # What gives the items that it is given first.
 SAME_ITEMS = frozenset({"builtins.list", "builtins.tuple", "builtins.iter", "builtins.reversed", "builtins.sorted",
                         "tqdm.tqdm", "tqdm.auto.tqdm"})  # fmt: skip
@@ -119,11 +119,13 @@ class AbstractValues(Domain["list[Origin]"]):
         return [Element(whole, scope) if whole is not None else Unknown(loop.node, scope)]
 
     def known_call(self, call: ast.Call, scope: Scope, of: Of[list[Origin]]) -> list[Origin] | None:
-        is_method = isinstance(call.func, ast.Attribute) and call.func.attr in texts.METHODS
+        is_method = isinstance(call.func, ast.Attribute) and call.func.attr in _OF_TEXTS
         return self._of_text(call, scope, of) if is_method else None
 
     def _of_text(self, call: ast.Call, scope: Scope, of: Of[list[Origin]]) -> list[Origin] | None:
         """The parts of a dotted name, and a name that is put together of such parts."""
+        from torchrepro_lint.dataflow import texts  # few programs take names apart
+
         found: list[Origin] = []
         if texts.is_split(call) and isinstance(call.func, ast.Attribute):
             for origin in of(call.func.value, scope):
@@ -138,10 +140,14 @@ class AbstractValues(Domain["list[Origin]"]):
 
     def item(self, container: ast.expr, key: ast.expr | None, scope: Scope, of: Of[list[Origin]]) -> list[Origin]:
         """A part of a list that is written out, counted from its end."""
+        if not isinstance(key, ast.Slice | ast.UnaryOp):
+            return [Unknown(container, scope)]
+        from torchrepro_lint.dataflow import texts  # likewise
+
         found: list[Origin] = []
-        for origin in of(container, scope) if isinstance(key, ast.Slice | ast.UnaryOp) else ():
+        for origin in of(container, scope):
             if isinstance(origin, Display) and isinstance(origin.node, ast.Tuple | ast.List):
-                part = texts.part(origin.node, key) if key is not None else None
+                part = texts.part(origin.node, key)
                 found += of(part, origin.scope) if part is not None else []
         return found or [Unknown(container, scope)]
 

@@ -49,7 +49,6 @@ from torchrepro_lint.dataflow.reaching_definitions import MAX_BINDINGS, definiti
 from torchrepro_lint.dataflow.registries import Registries
 from torchrepro_lint.dataflow.sites import CallSite, Site
 from torchrepro_lint.dataflow.store import Store
-from torchrepro_lint.dataflow.texts import importer_of
 from torchrepro_lint.index import Binding, ModuleFacts, Scope, keyword_value
 from torchrepro_lint.project.declarations import declarations
 from torchrepro_lint.project.kinds import UNTOLD
@@ -731,6 +730,8 @@ class Values(Evaluation["list[Origin]"]):
     def named_by(self, function: Scope, call: ast.Call, scope: Scope) -> list[Scope]:
         """The classes and functions of the project that a call of a function gives which imports what a text names."""
         if function not in self._importers:
+            from torchrepro_lint.dataflow.texts import importer_of  # not before a function of the project is called
+
             self._importers[function] = importer_of(function)
         parameter = self._importers[function]
         given = value_for(call, scope, function, parameter) if parameter is not None else None

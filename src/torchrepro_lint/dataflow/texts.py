@@ -12,7 +12,6 @@ from torchrepro_lint.index import Binding, Scope, last_name
 
 _SEPARATORS = frozenset({".", ":"})  # of other texts nobody asks
 _SPLITS = frozenset({"split", "rsplit", "partition", "rpartition"})
-METHODS = _SPLITS | {"join"}
 
 
 def is_split(call: ast.Call) -> bool:

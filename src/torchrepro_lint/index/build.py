@@ -32,7 +32,7 @@ def build(source: SourceFile, *, is_compact: bool = False) -> ModuleFacts:
 
 
 def without_broken_cells(source: SourceFile) -> SourceFile | None:
-    """A notebook with blanks for the cells that are no Python, which do not run either; every place stays what it was.
+    """A notebook with blanks for the cells that are no Python, which hardly run either; every place stays what it was.
     None where no other cell is left, or where such a cell, which a newer Python may read, is about seeds."""
     starts = [source.line_starts[line - 1] for line, _ in source.cells]
     cells = [source.whole[start:end] for start, end in zip(starts, [*starts[1:], None], strict=True)]
