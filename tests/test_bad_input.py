@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import resource
 import shutil
 import signal
@@ -237,6 +238,15 @@ def test_a_cell_that_the_others_may_need_is_not_left_out(cells: list[str], tmp_p
     status, findings = reported(tmp_path)
     assert status == 2
     assert [f[1] for f in findings if f[0] == "train.ipynb"] == ["TRP001"]
+
+
+def test_a_file_from_before_async_was_a_keyword_is_checked_and_fixed(tmp_path: Path) -> None:
+    text = "import torch\n\ntorch.backends.cudnn.benchmark = {}\nx = torch.ones(2).cuda(async=True)\n"
+    (tmp_path / "train.py").write_text(text.format(True))
+    done = lint("check", ".", "--fix", "--output-format", "concise", cwd=tmp_path)
+    assert done.returncode == 2
+    assert re.search(r"^train\.py:4:\d+: TRP001 ", done.stdout, re.MULTILINE)
+    assert (tmp_path / "train.py").read_text() == text.format(False)
 
 
 # -- files that are not files -----------------------------------------------------------------------------------

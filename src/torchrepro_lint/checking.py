@@ -17,7 +17,7 @@ from torchrepro_lint import cards, checks, selection
 from torchrepro_lint.dataflow import Module, Program
 from torchrepro_lint.discover import configuration_files, named_from, native_files
 from torchrepro_lint.elements import Position
-from torchrepro_lint.index import ModuleFacts, ParseError, build, without_broken_cells
+from torchrepro_lint.index import ModuleFacts, ParseError, build, readable
 from torchrepro_lint.project.folders import Folders
 from torchrepro_lint.project.project import Project
 from torchrepro_lint.settings import Settings, SettingsSource
@@ -132,7 +132,7 @@ class Checker:
 
             where = error.position or Position(1, 1)
             self._failures[path] = tool_finding("TRP001", self._subject.rel(path), where, error.message, source)
-            rest = without_broken_cells(source) if source is not None and source.cells else None
+            rest = readable(source) if source is not None else None
             return build(rest, is_compact=self.program.project.files.are_many) if rest is not None else None
 
     def source(self, path: Path) -> SourceFile:

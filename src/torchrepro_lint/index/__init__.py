@@ -1,7 +1,7 @@
 """One parsed file as facts: scopes, bindings, call sites and assignments; and what is asked of its tree. Knows no rules
 and no other file."""
 
-from torchrepro_lint.index.build import build, chooses_item, is_main_guard, without_broken_cells
+from torchrepro_lint.index.build import build, chooses_item, is_main_guard, readable
 from torchrepro_lint.index.facts import (
     ITEM,
     AttributeSet,
@@ -43,6 +43,6 @@ __all__ = [
     "keyword_value",
     "last_name",
     "names_in",
+    "readable",
     "walk",
-    "without_broken_cells",
 ]

@@ -16,6 +16,7 @@ from torchrepro_lint.index.facts import ITEM, Binding, FunctionNode, ModuleFacts
 from torchrepro_lint.source import SourceFile
 
 Pending: TypeAlias = "list[tuple[ast.AST, Scope]]"
+_ASYNC = re.compile(r"\basync\b(?!\s+(?:def|for|with)\b)")
 _SETTLES = r"seed|determin|generator"  # what other cells may need from one that cannot be read
 
 
@@ -31,7 +32,16 @@ def build(source: SourceFile, *, is_compact: bool = False) -> ModuleFacts:
     return facts
 
 
-def without_broken_cells(source: SourceFile) -> SourceFile | None:
+def readable(source: SourceFile) -> SourceFile | None:
+    """What of a file that is no Python can be read all the same, every place as it was: a notebook without the cells
+    that are none, a file from before Python 3.7 that has `async` as a name."""
+    if source.cells:
+        return _without_broken_cells(source)
+    text = _ASYNC.sub("asyn_", source.whole)
+    return source.with_text(text) if text != source.whole and _is_read(text) else None
+
+
+def _without_broken_cells(source: SourceFile) -> SourceFile | None:
     """A notebook with blanks for the cells that are no Python, which hardly run either; every place stays what it was.
     None where no other cell is left, or where such a cell, which a newer Python may read, is about seeds."""
     starts = [source.line_starts[line - 1] for line, _ in source.cells]
