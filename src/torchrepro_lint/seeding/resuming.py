@@ -166,13 +166,15 @@ def _saves(facts: ModuleFacts, program: Program) -> tuple[CallSite, ...]:
     sites = [site for name in _SAVERS for site in facts.calls.get(name, ())]
     by_number = {node for loop, _ in numbered(facts, program) for node in walk(loop)} if sites else set()
     found: list[CallSite] = []
+    counted: list[CallSite] = []  # told of where nothing saves more
     for call, scope in sites:
-        is_of_count = call in by_number and program.callee(call, scope) in SAVES
-        if is_of_count or _saves_progress(call, scope, program) or _keeps_everything(call, scope, program):
+        if _saves_progress(call, scope, program) or _keeps_everything(call, scope, program):
             found.append((call, scope))
+        elif call in by_number and program.callee(call, scope) in SAVES:
+            counted.append((call, scope))
         elif program.callee(call, scope) in SAVES and call.args:
             found += _handed(call.args[0], scope, program) or ()
-    return (*found, *saved_by_number(facts, program))
+    return (*found, *counted, *saved_by_number(facts, program))
 
 
 def _saves_progress(call: ast.Call, scope: Scope, program: Program) -> bool:
