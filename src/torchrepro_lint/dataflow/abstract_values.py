@@ -119,8 +119,7 @@ class AbstractValues(Domain["list[Origin]"]):
         return [Element(whole, scope) if whole is not None else Unknown(loop.node, scope)]
 
     def known_call(self, call: ast.Call, scope: Scope, of: Of[list[Origin]]) -> list[Origin] | None:
-        is_method = isinstance(call.func, ast.Attribute) and call.func.attr in _OF_TEXTS
-        return self._of_text(call, scope, of) if is_method else None
+        return self._of_text(call, scope, of) if getattr(call.func, "attr", "") in _OF_TEXTS else None
 
     def _of_text(self, call: ast.Call, scope: Scope, of: Of[list[Origin]]) -> list[Origin] | None:
         """The parts of a dotted name, and a name that is put together of such parts."""

@@ -21,11 +21,12 @@ from torchrepro_lint.dataflow.abstract_values import (
     is_configured,
 )
 from torchrepro_lint.dataflow.registries import Registries
-from torchrepro_lint.index import Scope, last_name
+from torchrepro_lint.index import Binding, Scope, last_name, walk
 from torchrepro_lint.project.names import Names
 
 MAX_CHOSEN = 8  # functions or classes of one table, where it is not known which is meant
 MAX_NAMES = 64  # of a module of which a class is chosen
+MAX_LISTED = 16  # classes that a loop looks at, of modules of which one is imported by its name
 _MAKES = ("build", "create", "make", "instantiate", "construct")  # what the names of functions begin with that call
 _BEGINNINGS = frozenset(name[:4] for name in ("get", "getattr", *_MAKES))
 _NAMING = ("type", "name", "_target_", "cls", "class")  # what they are told, in a configuration
@@ -91,6 +92,37 @@ class Choices(NamedTuple):
             names = [o.value for o in self.values.value(key, scope) if isinstance(o, Constant)]
         kept = dict.fromkeys(e.target for e in known if not names or e.name is None or e.name in names)
         return list(kept) if len(kept) <= MAX_CHOSEN else []
+
+    def listed(self, loop: Binding, scope: Scope) -> list[Scope]:
+        """The project's classes that a loop goes through, `for name, found in vars(module).items()`, of which it looks
+        for one: those that are derived from a class that it asks about, where it does."""
+        match loop.value, loop.path:
+            case (
+                ast.Call(
+                    func=ast.Attribute(
+                        attr="items",
+                        value=ast.Attribute(attr="__dict__", value=held) | ast.Call(func=ast.Name("vars"), args=[held]),
+                    )
+                ),
+                (1,),
+            ):
+                modules = [o.target for o in self.values.value(held, scope) if isinstance(o, Reference)]
+            case _:
+                return []
+        scopes = [module for module in modules if isinstance(module, Scope) and module.kind == "module"]
+        found = [c for module in scopes for c in module.children.values() if c.kind == "class"]
+        asked = self._asked_about(loop, scope)
+        if asked:
+            found = [owner for owner in found if not asked.isdisjoint(self.names.bases(owner)[1:])]
+        return found if len(found) <= MAX_LISTED else []
+
+    def _asked_about(self, loop: Binding, scope: Scope) -> set[str | Scope]:
+        """The classes `Base` of `issubclass(found, Base)`."""
+        names = {part.id for part in walk(loop.node.target) if isinstance(part, ast.Name)}  # type: ignore[attr-defined]
+        calls = (call for call, where in scope.facts.calls.get("issubclass", ()) if where is scope)
+        bases = [c.args[1] for c in calls if len(c.args) == 2 and getattr(c.args[0], "id", "") in names]
+        found = (self.names.resolve(base, scope) for base in bases)
+        return {base for base in found if isinstance(base, str | Scope)}
 
     def asserted(self, name: str, scope: Scope) -> tuple[Scope, ast.Call] | None:
         """The class that a function makes sure that a name is, or is derived from, and the call that says so:

@@ -290,6 +290,9 @@ class Evaluation(Generic[V]):
             case "unpack" if value is not None:
                 return self._unpack(value, binding.path, scope)
             case "loop" if value is not None:
+                listed = self._values.choices.listed(binding, scope) if binding.path else ()
+                if listed:
+                    return self._join([self._domain.reference(owner, binding.node, scope) for owner in listed])
                 return self._domain.element(binding, scope, self)
             case "with" if value is not None and not binding.path:
                 return self(value, scope)

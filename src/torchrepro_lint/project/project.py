@@ -180,7 +180,10 @@ class Project:
     def modules_like(self, name: str, importer: Path) -> list[str]:
         """The names that a module name with unknown parts, in a package of the project, may be: "models.unet"."""
         package = name.partition(ANY)[0].rpartition(".")[0]
-        place = self.finder.find(package, 0, str(importer)) if _NAME.fullmatch(name) and package else None
+        if not _NAME.fullmatch(name) or not package:
+            return []
+        own = importer.as_posix().endswith(f"/{package.replace('.', '/')}/__init__.py")  # which no search finds
+        place = (str(importer), "") if own else self.finder.find(package, 0, str(importer))
         if place is None or place[1]:
             return []
         folder = str(Path(place[0]).parent) if place[0].endswith(".py") else place[0]
