@@ -14,7 +14,7 @@ from pathlib import Path
 from torchrepro_lint import catalogue
 from torchrepro_lint.dataflow import Program, remembered, start_of
 from torchrepro_lint.dataflow.abstract_values import Constant, Display, Result
-from torchrepro_lint.index import ModuleFacts, Scope, last_name
+from torchrepro_lint.index import Binding, ModuleFacts, Scope, last_name
 from torchrepro_lint.project.contents import called_in, is_test
 from torchrepro_lint.rng.updates import is_on_optimizer
 from torchrepro_lint.seeding.seeding import TRAINS, Link, Seeding
@@ -39,10 +39,10 @@ def never_seeds(program: Program) -> bool:
 
 
 def never_seeds_itself(seeding: Seeding, program: Program) -> bool:
-    """Whether none does of those that a program imports, directly or through each other, and it runs nothing that is
+    """Whether none does of those that a program imports, directly or through each other, and it imports nothing that is
     only named at run time: what other programs of the project seed is not seeded for it."""
     start, found = seeding.entry.facts, _speaking_of_seeds(program)
-    if found is None or start.source.cells or _chooses(seeding):  # the imports of a notebook are not known
+    if found is None or start.source.cells or names_code(seeding):  # the imports of a notebook are not known
         return False
     reached = found & program.project.reachable(start.source.path)
     return not any(_seeds(facts, program) for facts in program.loaded(sorted(reached)))
@@ -107,14 +107,20 @@ def _is_opaque(call: ast.Call, scope: Scope, program: Program, known: Collection
 
 
 def makes_anew(step: Link, program: Program) -> bool:
-    """Whether a call makes an object of an external class of which nothing is known, as `Net(3)`."""
+    """Whether a call makes an object of an external class of which nothing is known, as `Net(3)`, or what is looked up
+    in what the program has imported."""
     name = program.callee(step.node, step.scope) if isinstance(step.node, ast.Call) else None
-    return name is not None and name.rpartition(".")[2][:1].isupper() and not name.startswith(_TENSORS)
+    is_class = name is not None and name.rpartition(".")[2][:1].isupper() and not name.startswith(_TENSORS)
+    return is_class or _is_looked_up(step)
 
 
 def _is_looked_up(step: Link) -> bool:
-    """`MODELS[name]()`, `find(name)()`."""
-    return isinstance(step.node, ast.Call) and isinstance(step.node.func, ast.Subscript | ast.Call)
+    """`MODELS[name]()`, `find(name)()`, and `kind()` below `kind = find(name)`."""
+    function = step.node.func if isinstance(step.node, ast.Call) else None
+    match step.scope.bindings_of(function) if isinstance(function, ast.Name) else ():
+        case [Binding(kind="assign", value=value)]:
+            function = value
+    return isinstance(function, ast.Subscript | ast.Call)
 
 
 def _is_written_out(call: ast.Call) -> bool:
