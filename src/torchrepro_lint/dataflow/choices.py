@@ -118,7 +118,8 @@ class Choices(NamedTuple):
 
     def _asked_about(self, loop: Binding, scope: Scope) -> set[str | Scope]:
         """The classes `Base` of `issubclass(found, Base)`."""
-        names = {part.id for part in walk(loop.node.target) if isinstance(part, ast.Name)}  # type: ignore[attr-defined]
+        target = getattr(loop.node, "target", loop.node)  # of a comprehension, what it binds
+        names = {part.id for part in walk(target) if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store)}
         calls = (call for call, where in scope.facts.calls.get("issubclass", ()) if where is scope)
         bases = [c.args[1] for c in calls if len(c.args) == 2 and getattr(c.args[0], "id", "") in names]
         found = (self.names.resolve(base, scope) for base in bases)
