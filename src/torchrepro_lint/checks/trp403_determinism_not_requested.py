@@ -71,8 +71,14 @@ def _kernel_on_gpu(seeding: Seeding, program: Program) -> NodeSite | None:
         next(filter(runs, convolutions.kernels(files, program)), None)
         or next(convolutions.kernels(convolutions.files_chosen_by_name(files, program), program), None)
         or next(convolutions.imported_kernels(files, runs, program), None)
-        or next(filter(runs, convolutions.attending(files, program)), None)
+        or next((site for site in convolutions.attending(files, program) if _is_made(site, seeding)), None)
     )
+
+
+def _is_made(site: NodeSite, seeding: Seeding) -> bool:
+    """Whether a layer is made by code that is known to run."""
+    function = site[1].function
+    return function in seeding.entered or function.kind == "module"
 
 
 def _draft(module: Module, program: Program, seeding: Seeding, seed: Seeder, kernel: NodeSite) -> Draft:
