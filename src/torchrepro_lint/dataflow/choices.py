@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Sequence
-from typing import NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from torchrepro_lint.dataflow.abstract_values import (
     Constant,
@@ -20,9 +20,11 @@ from torchrepro_lint.dataflow.abstract_values import (
     display_items,
     is_configured,
 )
-from torchrepro_lint.dataflow.registries import Registries
 from torchrepro_lint.index import Binding, Scope, last_name, walk
 from torchrepro_lint.project.names import Names
+
+if TYPE_CHECKING:
+    from torchrepro_lint.dataflow.registries import Registries
 
 MAX_CHOSEN = 8  # functions or classes of one table, where it is not known which is meant
 MAX_NAMES = 64  # of a module of which a class is chosen

@@ -46,7 +46,6 @@ from torchrepro_lint.dataflow.binding import (
 from torchrepro_lint.dataflow.choices import Choices, Chosen, may_choose
 from torchrepro_lint.dataflow.domain import Domain
 from torchrepro_lint.dataflow.reaching_definitions import MAX_BINDINGS, definitions, reaching, reads
-from torchrepro_lint.dataflow.registries import Registries
 from torchrepro_lint.dataflow.sites import CallSite, Site
 from torchrepro_lint.dataflow.store import Store
 from torchrepro_lint.index import Binding, ModuleFacts, Scope, keyword_value
@@ -60,6 +59,7 @@ from torchrepro_lint.tracking import Memo, Rests
 if TYPE_CHECKING:
     from torchrepro_lint.dataflow.configured_values import ConfiguredValues
     from torchrepro_lint.dataflow.paths import Patterns
+    from torchrepro_lint.dataflow.registries import Registries
 
 V = TypeVar("V")
 A = TypeVar("A")
@@ -746,6 +746,8 @@ class Values(Evaluation["list[Origin]"]):
     @cached_property
     def registries(self) -> Registries:
         """The tables of functions and classes that the program fills."""
+        from torchrepro_lint.dataflow.registries import Registries  # few programs have one
+
         return Registries(self._project, self.definitions)
 
     def definitions(self, expr: ast.expr, scope: Scope) -> list[Scope]:

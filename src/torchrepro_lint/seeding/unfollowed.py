@@ -115,11 +115,11 @@ def makes_anew(step: Link, program: Program) -> bool:
 
 
 def _is_looked_up(step: Link) -> bool:
-    """`MODELS[name]()`, `find(name)()`, and `kind()` below `kind = find(name)`."""
+    """`MODELS[name]()`, `find(name)()`, and `kind()` below `kind = MODELS[name]` or `kind = eval(name)`."""
     function = step.node.func if isinstance(step.node, ast.Call) else None
     match step.scope.bindings_of(function) if isinstance(function, ast.Name) else ():
-        case [Binding(kind="assign", value=value)]:
-            function = value
+        case [Binding(kind="assign", value=ast.Subscript() | ast.Call(func=ast.Name("eval" | "getattr" | "next")))]:
+            return True
     return isinstance(function, ast.Subscript | ast.Call)
 
 
