@@ -57,8 +57,11 @@ class Folders:
 
     def built(self, folder: str) -> str:
         """The names of the folders in a folder that a package is built from, with `/` between them."""
-        inside = (n for n in sorted(self._names_in(folder)) if "." not in n)
-        found = "/".join(n for n in inside if self._names_in(os.path.join(folder, n)) & _BUILDS)
+        key = (BUILT, folder, "")
+        found = self._found.get(key)
+        if found is None:
+            inside = (n for n in sorted(self._names_in(folder)) if "." not in n)
+            found = self._found[key] = "/".join(n for n in inside if self._names_in(os.path.join(folder, n)) & _BUILDS)
         self.tracker.note((BUILT, folder), found)
         return found
 
