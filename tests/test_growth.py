@@ -405,6 +405,48 @@ SEARCHES = {
         ),
         30,
     ),
+    "listings for the items of a set that is bound again and again": (
+        lambda n: (
+            "import glob\nimport numpy as np\ndef f(a, b):\n    names = set(a)\n"
+            + "    names = names - b\n" * n
+            + "    rows = []\n    for name in names:\n        for path in glob.glob(name):\n"
+            + "            rows.append(np.load(path))\n    np.save('rows.npy', rows)\nf(open('a'), set())\n"
+        ),
+        200,
+    ),
+    "statements that give options no values, above a draw": (
+        lambda n: (
+            HEAD
+            + "".join(f"x{i} = {i}\nif x{i} > 3: pass\n" for i in range(n))
+            + "torch.nn.Linear(2, 2)(torch.ones(2)).sum().backward()\n"
+        ),
+        100,
+    ),
+    "classes that are asserted": (
+        lambda n: (
+            HEAD
+            + "class Base: pass\ndef find(name): return eval(name)\n"
+            + "".join(
+                f"def f{i}(name):\n    kind = find(name)\n    assert issubclass(kind, Base)\n    return kind\n"
+                f"f{i}('A')()\n"
+                for i in range(n)
+            )
+            + "torch.rand(3)\n"
+        ),
+        100,
+    ),
+    "lists that are filled and read in loops": (
+        lambda n: (
+            "import os\nimport numpy as np\ndef f(folder):\n    a = []\n"
+            + "".join(f"    b{i} = []\n" for i in range(n))
+            + "    for name in os.listdir(folder):\n        a.append(name)\n"
+            + "".join(f"        b{i}.append(name)\n" for i in range(n))
+            + "    for i, name in enumerate(a):\n"
+            + "".join(f"        print(name, b{i}[i])\n" for i in range(n))
+            + "f('a')\n"
+        ),
+        60,
+    ),
     "epochs that are told a constant": (
         lambda n: (
             HEAD
@@ -416,6 +458,11 @@ SEARCHES = {
         160,
     ),
 }
+
+
+def test_a_pattern_that_is_put_together_of_many_parts(tmp_path: Path) -> None:
+    text = "import glob\nprint(open(glob.glob(" + "'a' + " * 900 + "'*.pt')[0]).read())\n"
+    assert {f.code for f in checked(tmp_path, text).findings} <= {"TRP204"}
 
 
 @pytest.mark.parametrize("name", SEARCHES)

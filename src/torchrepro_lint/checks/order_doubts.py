@@ -211,14 +211,14 @@ def is_within_a_set(node: ast.expr, scope: Scope, program: Program) -> bool:
 
 def _set_in(node: ast.expr, scope: Scope) -> Site | None:
     """`set(names)`, of `set(names) - others` and of a name that holds it."""
-    seen = [node]
-    for part in seen:
+    parts, names = [node], set[str]()
+    for part in parts:
         match part:
-            case ast.Name():
-                values = [b.value for b in scope.bindings_of(part)]
-                seen += [v for v in values if isinstance(v, ast.Call | ast.BinOp) and v not in seen]
+            case ast.Name(id=name) if name not in names:
+                names.add(name)
+                parts += [b.value for b in scope.bindings_of(part) if isinstance(b.value, ast.Call | ast.BinOp)]
             case ast.BinOp(left=left, op=ast.Sub() | ast.BitOr() | ast.BitAnd()):
-                seen.append(left)
+                parts.append(left)
             case ast.Call(func=ast.Name(id="set" | "frozenset")):
                 return Site(part, scope)
     return None

@@ -13,7 +13,7 @@ from torchrepro_lint.model import Edit
 from torchrepro_lint.rng.own_seed import own_seed, parsed_above
 from torchrepro_lint.rng.seed_sources import OwnSeed
 from torchrepro_lint.seeding.seeding import Seeding
-from torchrepro_lint.seeding.setting_up import Beginning, fills_options
+from torchrepro_lint.seeding.setting_up import Beginning, filled_options
 from torchrepro_lint.seeding.unseeded import Unseeded
 
 
@@ -57,7 +57,7 @@ def place_of(levels: Collection[Beginning] | Iterator[Beginning], program: Progr
 def _last_filling(body: Sequence[ast.stmt], parsed: ast.stmt, name: str) -> ast.stmt:
     """The last statement that may give the options other values than the command line."""
     following = body[body.index(parsed) + 1 :]
-    return next((s for s in reversed(following) if fills_options(s, name)), parsed)
+    return next((s for s in reversed(following) if name in filled_options(s)), parsed)
 
 
 def inserted(place: Place, lines: Sequence[str]) -> Edit:

@@ -20,7 +20,8 @@ from torchrepro_lint.dataflow.abstract_values import (
     display_items,
     is_configured,
 )
-from torchrepro_lint.index import Binding, Scope, last_name, walk
+from torchrepro_lint.dataflow.store import remembered_in_file
+from torchrepro_lint.index import Binding, ModuleFacts, Scope, last_name, walk
 from torchrepro_lint.project.names import Names
 
 if TYPE_CHECKING:
@@ -130,13 +131,10 @@ class Choices(NamedTuple):
     def asserted(self, name: str, scope: Scope) -> tuple[Scope, ast.Call] | None:
         """The class that a function makes sure that a name is, or is derived from, and the call that says so:
         `assert issubclass(trainer, Trainer)`."""
-        for call, where in scope.facts.calls.get("issubclass", ()):
-            match call.args, scope.facts.parents[call]:
-                case [ast.Name(id=asked), base], ast.Assert(test=test) if (asked, test, where) == (name, call, scope):
-                    target = self.names.resolve(base, scope)
-                    if isinstance(target, Scope) and target.kind == "class":
-                        return target, call
-        return None
+        call = _assertions(scope.facts).get((scope, name)) if "issubclass" in scope.facts.calls else None
+        target = self.names.resolve(call.args[1], scope) if call is not None else None
+        is_class = isinstance(target, Scope) and target.kind == "class"
+        return (target, call) if is_class else None  # type: ignore[return-value]
 
     def _members(self, held: ast.expr, name: ast.expr, scope: Scope) -> list[Scope | str]:
         modules = [o.target for o in self.values.value(held, scope) if isinstance(o, Reference)]
@@ -180,3 +178,14 @@ class Choices(NamedTuple):
                 if isinstance(item, ast.Constant):
                     return item
         return first
+
+
+@remembered_in_file
+def _assertions(facts: ModuleFacts) -> dict[tuple[Scope, str], ast.Call]:
+    """`assert issubclass(trainer, Trainer)`, the first of each name in a function."""
+    found: dict[tuple[Scope, str], ast.Call] = {}
+    for call, scope in facts.calls.get("issubclass", ()):
+        match call.args, facts.parents[call]:
+            case [ast.Name(id=name), _], ast.Assert(test=test) if test is call:
+                found.setdefault((scope, name), call)
+    return found

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import NamedTuple
 
 from torchrepro_lint import catalogue
 from torchrepro_lint.dataflow import Module, Program, start_of
 from torchrepro_lint.index import Scope, last_name
 
+SEPARATOR = ast.Constant("/")
 _WILDCARD = re.compile(r"[*?\[]")
 # Other objects that have a `glob`: they are asked for a remote store, and sort by themselves or not.
 _OTHER_STORES = ("fs", "filesystem", "storage", "client", "bucket", "hdfs", "s3", "gcs", "api", "gfile")
@@ -39,7 +40,7 @@ def listings(module: Module, program: Program) -> Iterator[Listing]:
 
 def _names_one(call: ast.Call) -> bool:
     """Whether a `glob` is given a text without wildcards, or one below a folder: at most one file has that name."""
-    is_text = bool(call.args) and isinstance(_parts(call.args[0])[-1], ast.Constant)
+    is_text = bool(call.args) and isinstance(parts_of(call.args[0])[-1], ast.Constant)
     return is_text and is_by_name(call) and last_name(call.func) != "rglob"
 
 
@@ -47,21 +48,29 @@ def is_by_name(listing: ast.expr) -> bool:
     """Whether files are searched for by a whole name, which few folders hold twice: `folder.rglob(f"{model}.yaml")`."""
     match listing:
         case ast.Call(func=function, args=[pattern, *_]) if last_name(function) in ("glob", "iglob", "rglob"):
-            texts = [p.value for p in _parts(pattern) if isinstance(p, ast.Constant) and isinstance(p.value, str)]
+            parts = [part for part in parts_of(pattern) if part is not SEPARATOR]
+            texts = [p.value for p in parts if isinstance(p, ast.Constant) and isinstance(p.value, str)]
             return bool(texts) and _WILDCARD.search("".join(texts)) is None
     return False
 
 
-def _parts(pattern: ast.expr) -> Sequence[ast.expr]:
-    """What a pattern is put together from: `join(folder, "config.yaml")`, `f"{name}.yaml"`, `name + ".yaml"`."""
-    match pattern:
-        case ast.BinOp(left=left, op=ast.Add(), right=right):
-            return [*_parts(left), *_parts(right)]
-        case ast.JoinedStr(values=[_, *_] as parts):
-            return parts
-        case ast.Call(func=ast.Attribute(attr="join"), args=[_, _, *_] as parts, keywords=[]):
-            return [text for part in parts for text in _parts(part)]
-    return [pattern]
+def parts_of(pattern: ast.expr) -> list[ast.expr]:
+    """What a pattern is put together from, with SEPARATOR where folders are joined: `join(folder, "config.yaml")`,
+    `f"{name}.yaml"`, `name + ".yaml"`."""
+    found: list[ast.expr] = []
+    pending = [pattern]  # the last one comes first
+    while pending:
+        match pending.pop():
+            case ast.BinOp(left=left, op=ast.Add(), right=right):
+                pending += (right, left)
+            case ast.JoinedStr(values=[_, *_] as parts):
+                found += parts
+            case ast.Call(func=ast.Attribute(attr="join"), args=[first, _, *_] as parts, keywords=[]):
+                pending += (piece for part in reversed(parts[1:]) for piece in (part, SEPARATOR))
+                pending.append(first)
+            case part:
+                found.append(part)
+    return found
 
 
 def _is_on_path(call: ast.Call, scope: Scope, program: Program) -> bool:

@@ -9,10 +9,21 @@ from collections.abc import Iterator, Sequence, Set
 from functools import cached_property
 from typing import Literal, NamedTuple
 
+from torchrepro_lint.dataflow import remembered_in_file
 from torchrepro_lint.dataflow.conditions import conditions
 from torchrepro_lint.dataflow.enclosing import block_of, loops_around, run_with
 from torchrepro_lint.dataflow.reaching_definitions import reaching
-from torchrepro_lint.index import Binding, FunctionNode, ModuleFacts, arguments_of, dotted, last_name, names_in, walk
+from torchrepro_lint.index import (
+    Binding,
+    FunctionNode,
+    ModuleFacts,
+    Scope,
+    arguments_of,
+    dotted,
+    last_name,
+    names_in,
+    walk,
+)
 from torchrepro_lint.loading.decisions import FIRST, WRITTEN, is_shared
 
 Kind = Literal["decides", "sequence", "mapping", "lists", "last", "yield", "call"]
@@ -83,10 +94,18 @@ def is_of_this_round(item: ast.Subscript, facts: ModuleFacts) -> bool:
 
 def _filling(items: ast.expr, facts: ModuleFacts) -> ast.AST | None:
     """The loop in which a list gets an item at one place, if that is how it is filled."""
-    function = facts.scope_of(items).function
-    calls = (call for call, where in facts.calls.get("append", ()) if where.function is function)
-    added = [c for c in calls if isinstance(c.func, ast.Attribute) and ast.dump(c.func.value) == ast.dump(items)]
+    added = _added(facts.scope_of(items).function).get(ast.unparse(items), ())
     return next(loops_around(facts, added[0]), None) if len(added) == 1 else None
+
+
+@remembered_in_file
+def _added(function: Scope) -> dict[str, list[ast.Call]]:
+    """The calls of `append` in a function, by what they add to."""
+    found: dict[str, list[ast.Call]] = {}
+    for call, where in function.facts.calls.get("append", ()):
+        if where.function is function and isinstance(call.func, ast.Attribute):
+            found.setdefault(ast.unparse(call.func.value), []).append(call)
+    return found
 
 
 def is_one(test: ast.expr, items: Set[str]) -> bool:

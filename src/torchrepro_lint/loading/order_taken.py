@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from types import EllipsisType
 from typing import Any, TypeGuard
 
@@ -31,6 +31,7 @@ from torchrepro_lint.loading.decisions import (
     sorts,
     stored,
 )
+from torchrepro_lint.loading.listings import parts_of
 from torchrepro_lint.loading.loops import is_counted_with, is_of_this_round, keeps_step, names_a_file
 from torchrepro_lint.loading.order_loops import only_compares
 from torchrepro_lint.rng.draws import draw_at
@@ -554,31 +555,18 @@ def _zipped(use: Use[Shown], call: ast.Call, asked: ast.expr, program: Program) 
 # -- one item for all --------------------------------------------------------------------------------------------------
 def _is_single(value: ast.expr, scope: Scope) -> bool:
     """Whether the tests on the way make sure that there is one item only: `assert len(found) == 1`."""
-    text = ast.unparse(_unwrapped(value))
-    return any(_counts_one(condition, text) for condition in conditions(value, scope))
+    tests = conditions(value, scope)
+    text = ast.unparse(_unwrapped(value)) if tests else ""
+    return any(_counts_one(condition, text) for condition in tests)
 
 
 def _names_one(listing: ast.expr, scope: Scope) -> bool:
     """Whether a pattern gives the whole name of a file but for its suffix: `folder.glob(f"{name}.*")`."""
     if not isinstance(listing, ast.Call) or last_name(listing.func) not in ("glob", "iglob") or not listing.args:
         return False
-    text = "".join(_pieces(_held(listing.args[0], scope)))
+    parts = parts_of(_held(listing.args[0], scope))
+    text = "".join(p.value if isinstance(p, ast.Constant) and isinstance(p.value, str) else "." for p in parts)
     return text.endswith(".*") and not set(text[:-2]) & set("*?[") and text[-3:-2] not in ("", "/")
-
-
-def _pieces(pattern: ast.expr) -> Iterator[str]:
-    """The parts of a path as it is put together, `.` for each that is not written out."""
-    match pattern:
-        case ast.Constant(value=str(text)):
-            yield text
-        case ast.JoinedStr(values=parts):
-            yield from (piece for part in parts for piece in _pieces(part))
-        case ast.BinOp(left=left, op=ast.Add(), right=right):
-            yield from (*_pieces(left), *_pieces(right))
-        case ast.Call(func=ast.Attribute(attr="join"), args=parts):
-            yield "/".join("".join(_pieces(part)) for part in parts)
-        case _:
-            yield "."
 
 
 def _unwrapped(node: ast.expr) -> ast.expr:

@@ -97,23 +97,26 @@ def _prepares(statement: ast.stmt, scope: Scope, program: Program) -> bool:
         case ast.Assign(targets=[target], value=ast.Call(func=ast.Name(id="eval"), args=[text])):
             return ast.unparse(target) == ast.unparse(text)
         case ast.If() | ast.For() | ast.With() | ast.Expr():
-            return any(fills_options(statement, name) for name in scope.bindings)
+            return not filled_options(statement).isdisjoint(scope.bindings)
     return False
 
 
-def fills_options(statement: ast.stmt, name: str) -> bool:
-    """Whether a statement gives options other values by their names, as from a file: `setattr(args, key, value)`,
+def filled_options(statement: ast.stmt) -> set[str]:
+    """The options that a statement gives other values by their names, as from a file: `setattr(args, key, value)`,
     `args.__dict__[key] = value`, `vars(args).update(given)`."""
-    if not isinstance(statement, ast.If | ast.For | ast.With | ast.Expr):
-        return False
-    for node in walk(statement):
+    found: set[str] = set()
+    for node in walk(statement) if isinstance(statement, ast.If | ast.For | ast.With | ast.Expr) else ():
         match node:
-            case ast.Call(func=ast.Name(id="setattr"), args=[ast.Name(id=held), *_]) if held == name:
-                return True
+            case ast.Call(func=ast.Name(id="setattr"), args=[ast.Name(id=name), *_]):
+                found.add(name)
             case ast.Subscript(value=held, ctx=ast.Store()) | ast.Attribute(value=held, attr="update"):
-                if ast.unparse(held) in (f"{name}.__dict__", f"vars({name})"):
-                    return True
-    return False
+                match held:
+                    case (
+                        ast.Attribute(value=ast.Name(id=name), attr="__dict__")
+                        | ast.Call(func=ast.Name(id="vars"), args=[ast.Name(id=name)])
+                    ):
+                        found.add(name)
+    return found
 
 
 def _entered(statement: ast.stmt | None, scope: Scope, works: Collection[ast.AST], program: Program) -> Scope | None:
