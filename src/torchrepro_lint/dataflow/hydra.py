@@ -69,12 +69,14 @@ class _Composer:
         own.pop("defaults", None)
         own = nested(_package(facts, package), own)
         layers = self._layers(top.value, group, package)
+        is_said = None in layers or self._since_1_1 or self._overrides  # which Hydra has since 1.1
+        # before 1.1 the others win, and since then the file itself
+        disputed = [] if is_said else [self._disputed(own, layer) for layer in layers if layer is not None]
         made: Tree = {}
         for layer in [*layers] if None in layers else [*layers, None]:
             overlay(made, own if layer is None else layer)
-        is_said = None in layers or self._since_1_1 or self._overrides  # which Hydra has since 1.1
-        for layer in () if is_said else layers:  # before Hydra 1.1 the others win, and since then the file itself
-            overlay(made, self._disputed(own, layer or {}))
+        for entries in disputed:
+            overlay(made, entries)
         return made
 
     def _disputed(self, first: Tree, second: Tree) -> Tree:

@@ -20,6 +20,7 @@ from torchrepro_lint.dataflow.exits import ends
 from torchrepro_lint.dataflow.frames import Frame, depth_of, kept_arguments, outwards, shared_depth
 from torchrepro_lint.dataflow.options import Options
 from torchrepro_lint.dataflow.outcomes import Truth
+from torchrepro_lint.dataflow.program import MAX_CALLEES
 from torchrepro_lint.dataflow.run_constant import is_in_worker
 from torchrepro_lint.index import ModuleFacts, Scope, arguments_of, last_name
 from torchrepro_lint.loading.loaders import argument, handed_on, loaders
@@ -363,8 +364,24 @@ class _Interpreter:
         handed = self._handed(call.func, scope, frame)
         if handed is not None:
             return (handed,)
-        found = self._callees.of(call, scope, frame) or self._picked(call.func, scope, frame)
+        found = self._callees.of(call, scope, frame) or self._chosen(call.func, scope, frame)
         return self._of_given(found, call, scope, frame) if found and isinstance(found[0], Scope) else found
+
+    def _chosen(self, function: ast.expr, scope: Scope, frame: Frame) -> tuple[Scope, ...]:
+        """What is called by the choice of an option, or of whoever made the object."""
+        return self._picked(function, scope, frame) or self._methods_of_given(function, scope, frame)
+
+    def _methods_of_given(self, function: ast.expr, scope: Scope, frame: Frame) -> tuple[Scope, ...]:
+        """The methods of that name which objects have that the function or `self` was given."""
+        if not isinstance(function, ast.Attribute) or not self.program.project.text.defines_function(function.attr):
+            return ()
+        methods = (self.program.names.method(owner, function.attr) for owner in self._owners(function, scope, frame))
+        return tuple(dict.fromkeys(method for method in methods if method is not None))[:MAX_CALLEES]
+
+    def _owners(self, method: ast.Attribute, scope: Scope, frame: Frame) -> list[Scope]:
+        """The classes of an object that the function or `self` was given."""
+        given = self._given(method.value, scope, frame) or ()
+        return list(dict.fromkeys(owner for site in given for owner in self._callees.classes(*site)))
 
     def _of_given(
         self, found: tuple[str | Scope, ...], call: ast.Call, scope: Scope, frame: Frame
@@ -372,9 +389,12 @@ class _Interpreter:
         """What a call runs; of an object that the function or `self` was given, what its own class has, not what others
         were given."""
         given = self._given(call.func, scope, frame)
-        if given is None:
+        if given is not None:
+            owners = {owner for site in given for owner in self._callees.classes(*site)}
+        elif len(found) > 1 and isinstance(call.func, ast.Attribute):
+            owners = set(self._owners(call.func, scope, frame))
+        else:
             return found
-        owners = {owner for site in given for owner in self._callees.classes(*site)}
         above = {base for owner in owners for base in self.program.names.bases(owner)}
         fitting = [c for c in found if not isinstance(c, Scope) or c.method_class is None or c.method_class in above]
         return tuple(fitting) if owners else found
@@ -442,6 +462,9 @@ class _Interpreter:
             for wrapper in wrappers(callee, self.program):
                 state = self._function(wrapper, None, frame, state)
             owners = self._callees.owners(callee, call, scope, frame)
+            if (owners == [None] or len(owners) > 1) and isinstance(call.func, ast.Attribute):
+                made = self._owners(call.func, scope, frame)
+                owners = [owner for owner in made if callee.parent in self.program.names.bases(owner)] or owners
             return either([self._function(callee, call, frame, state, owner) for owner in owners])
 
     def _construct(self, owner: Scope, call: ast.Call, state: State, scope: Scope, frame: Frame) -> State:
