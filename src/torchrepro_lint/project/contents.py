@@ -19,6 +19,8 @@ _TESTING = ("unittest", "pytest")
 _COPIES = frozenset({"third_party", "third-party", "thirdparty", "3rdparty", "vendor", "vendored", "_vendor"})
 _TEST_FOLDERS = frozenset({"test", "tests", "testing", "unittest", "unittests", "unit_test", "unit_tests"})
 _HARMLESS = (ast.Import, ast.ImportFrom, ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Pass)
+_WORK = ("parse_args", "backward", "fit")
+_STARTS = re.compile(r"(?:main|run|train)(?:_\w+)?")
 _CONFIGURES = ("seed", "cudnn", "determinis", "add_argument")
 
 
@@ -94,7 +96,7 @@ def only_defines(facts: ModuleFacts, name: str) -> bool:
 
 def start_of(facts: ModuleFacts) -> Literal["", "test", "guard", "main", "options", "script"]:
     """How a program starts in a file: for certain by a `guard` or as a `main` file, which nothing imports; if nothing
-    else imports it, as a `script`, or one that reads `options`, as no library does."""
+    else imports it, as a `script`, or one that reads `options` or trains, as no library does."""
     if is_test(facts):
         return "test"
     if facts.guard is not None:
@@ -108,7 +110,17 @@ def start_of(facts: ModuleFacts) -> Literal["", "test", "guard", "main", "option
         return "main"
     if any(b.level for b in facts.imports):
         return ""  # without a guard, a script cannot import relatively
-    return "options" if any(scope.kind == "module" for _, scope in facts.calls.get("parse_args", ())) else "script"
+    return "options" if _works_at_top(facts) else "script"
+
+
+def _works_at_top(facts: ModuleFacts) -> bool:
+    """Whether importing a file would read options, train, or run what it calls its work."""
+    sites = (site for name in _WORK for site in facts.calls.get(name, ()))
+    if any(scope.kind == "module" for _, scope in sites):
+        return True
+    calls = (n.value for n in facts.tree.body if isinstance(n, ast.Expr) and isinstance(n.value, ast.Call))
+    named = {call.func.id for call in calls if isinstance(call.func, ast.Name) and _STARTS.fullmatch(call.func.id)}
+    return any(defines(facts, name) for name in named)
 
 
 def active(facts: ModuleFacts) -> Iterator[ast.stmt]:
