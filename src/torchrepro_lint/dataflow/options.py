@@ -111,7 +111,7 @@ class Options:
             case ast.Name():
                 return self._of_name(expr, at)
             case ast.Attribute(value=holder, attr=name):
-                found = self._of_object(expr, at) or self._written(expr, at.scope)
+                found = self._of_object(expr, at) or self._written(expr, at.scope) or self._parsed(expr, at.scope)
                 return found or self._configured(name, at.scope, of_section=is_section(holder))
             case ast.Subscript(value=holder, slice=ast.Constant(value=key)):
                 found = self._written(expr, at.scope)
@@ -341,6 +341,17 @@ class Options:
             return [first.options[name]] if name not in first.chosen or self._first else None
         first = own if name in own.settings else self._with_setting.get(name)
         return first.settings[name] if first is not None else None
+
+    def _parsed(self, read: ast.Attribute, scope: Scope) -> list[Default] | None:
+        """An option of an object that a parser of another file gives: `args = parse()`."""
+        found: list[list[Default] | None] = []
+        for made in self._program.origins(read.value, scope):
+            if not isinstance(made, Result) or last_name(made.node.func) != "parse_args":
+                return None
+            declared = _declared(made.scope.facts)
+            is_told = read.attr in declared.options and (read.attr not in declared.chosen or self._first)
+            found.append([declared.options[read.attr]] if is_told else None)
+        return _joined(found)
 
     def _take_in_new_files(self) -> None:
         for facts in islice(self._files, self._count, None):

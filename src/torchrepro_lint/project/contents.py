@@ -19,7 +19,7 @@ _TESTING = ("unittest", "pytest")
 _COPIES = frozenset({"third_party", "third-party", "thirdparty", "3rdparty", "vendor", "vendored", "_vendor"})
 _TEST_FOLDERS = frozenset({"test", "tests", "testing", "unittest", "unittests", "unit_test", "unit_tests"})
 _HARMLESS = (ast.Import, ast.ImportFrom, ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Pass)
-_WORK = ("parse_args", "backward", "fit")
+_WORK = ("parse_args", "backward", "fit", "learn", "submit", "optimize", "spawn")
 _STARTS = re.compile(r"(?:main|run|train)(?:_\w+)?")
 _CONFIGURES = ("seed", "cudnn", "determinis", "add_argument")
 
