@@ -345,20 +345,26 @@ class _Interpreter:
                 self._memo[signature] = after
         return after
 
-    def _run_each(self, runs: Sequence[Run], call: ast.Call, state: State, scope: Scope, frame: Frame) -> State:
+    def _run_each(
+        self, runs: Sequence[Run], call: ast.Call, state: State, scope: Scope, frame: Frame, of: ast.expr | None = None
+    ) -> State:
+        """Functions, or methods of the object that `of` is where the frame is."""
         for function, owner in runs:
             with self.effects.at(call, scope):
-                state = self._function(function, None, frame, state, owner)
+                state = self._function(function, None, frame, state, owner, of)
         return state
 
-    def _run_one_of(self, runs: Sequence[Run], call: ast.Call, state: State, scope: Scope, frame: Frame) -> State:
-        """Methods of one of several objects, of which it is not known which is used."""
+    def _run_one_of(self, runs: Sequence[Run], loader: Call, name: str, state: State, frame: Frame) -> State:
+        """Methods of the object that a loader is given, or of one of several, of which nobody knows which is used."""
+        call, scope = loader.node, loader.scope
+        given = argument(loader, name)
+        of = given.node if isinstance(given, Site) and given.scope.function is frame.function else None
         owners = dict.fromkeys(owner for _, owner in runs)
         if len(owners) < 2:
-            return self._run_each(runs, call, state, scope, frame)
+            return self._run_each(runs, call, state, scope, frame, of)
         own = [[run for run in runs if run[1] is owner] for owner in owners]
         with self.effects.in_doubt():
-            return either([self._run_each(methods, call, state, scope, frame) for methods in own])
+            return either([self._run_each(methods, call, state, scope, frame, of) for methods in own])
 
     def _targets(self, call: ast.Call, scope: Scope, frame: Frame) -> tuple[str | Scope, ...]:
         handed = self._handed(call.func, scope, frame)
@@ -575,15 +581,16 @@ class _Interpreter:
         for given in ("sampler", "batch_sampler"):
             if iterated := self._methods_of(loader, given, "__iter__"):
                 with self.effects.in_use(workers=False):
-                    state = self._run_one_of(iterated, call, state, scope, frame)
+                    state = self._run_one_of(iterated, loader, given, state, frame)
         items = self._methods_of(loader, "dataset", "__getitem__", "__iter__")
         draws = drawn_by_items(loader, self.program)
         if not items and not draws:
             return state
         drawn, workers = self.effects.drawn_in_workers, self._has_workers(loader, frame)
         with self.effects.in_use(workers):
-            after = self._run_one_of(items, call, state, scope, frame)
-            after = self._drawn_by_items(draws, call, after, scope)
+            after = self._run_one_of(items, loader, "dataset", state, frame)
+            unseen = [draw for draw in draws if draw[2].function not in self.found.entered]
+            after = self._drawn_by_items(unseen, call, after, scope)
         state = state if workers else after  # what other processes seed is not seeded here
         return self.effects.seed_workers(call, scope, state) if self.effects.drawn_in_workers > drawn else state
 

@@ -88,6 +88,7 @@ class Exit(Enum):
 Item: TypeAlias = "Invoke | Taken | Import | Branch | Loop | Attempt | Select | Guard | Exit"
 Term: TypeAlias = "tuple[Item, ...]"
 NOTHING: Term = ()
+MAX_VALUES = 8  # of one `and`, each of which stands within those before it
 _WITHOUT_CALLS = (ast.Name, ast.Constant, ast.Lambda)
 
 
@@ -200,6 +201,9 @@ class TermBuilder:
             if body or orelse:
                 found.append(Branch(node, scope, tuple(body), tuple(orelse)))
             return
+        if isinstance(node, ast.BoolOp) and len(node.values) <= MAX_VALUES:
+            found += self._short_circuit(node, scope)
+            return
         inner = scope.children.get(node, scope)
         for child in children(node):
             self._collect(child, inner, found)
@@ -207,6 +211,18 @@ class TermBuilder:
             found.append(Invoke(node, scope))
         elif isinstance(node, ast.Subscript) and chooses_item(node):
             found += self._taken(node, scope)
+
+    def _short_circuit(self, node: ast.BoolOp, scope: Scope) -> list[Item]:
+        """`a and b` as what it is: `b if a else a`."""
+        later: list[Item] = []
+        for value in reversed(node.values):
+            own = self._expression(value, scope)
+            if later:
+                choice = ast.copy_location(ast.IfExp(value, value, value), value)
+                is_and = isinstance(node.op, ast.And)
+                own.append(Branch(choice, scope, tuple(later) if is_and else (), () if is_and else tuple(later)))
+            later = own
+        return later
 
 
 def _is_switched_off(test: ast.expr) -> bool:
