@@ -115,12 +115,9 @@ def start_of(facts: ModuleFacts) -> Literal["", "test", "guard", "main", "option
 
 def _works_at_top(facts: ModuleFacts) -> bool:
     """Whether importing a file would read options, train, or run what it calls its work."""
-    sites = (site for name in _WORK for site in facts.calls.get(name, ()))
-    if any(scope.kind == "module" for _, scope in sites):
-        return True
-    calls = (n.value for n in facts.tree.body if isinstance(n, ast.Expr) and isinstance(n.value, ast.Call))
-    named = {call.func.id for call in calls if isinstance(call.func, ast.Name) and _STARTS.fullmatch(call.func.id)}
-    return any(defines(facts, name) for name in named)
+    own = [name for name in facts.calls if _STARTS.fullmatch(name) and defines(facts, name)]
+    sites = [site for name in (*_WORK, *own) for site in facts.calls.get(name, ())]
+    return any(scope.kind == "module" for _, scope in sites)
 
 
 def active(facts: ModuleFacts) -> Iterator[ast.stmt]:

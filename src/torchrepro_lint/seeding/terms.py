@@ -195,14 +195,8 @@ class TermBuilder:
     def _collect(self, node: ast.AST, scope: Scope, found: list[Item]) -> None:
         if isinstance(node, _WITHOUT_CALLS):
             return
-        if isinstance(node, ast.IfExp):
-            self._collect(node.test, scope, found)
-            body, orelse = self._expression(node.body, scope), self._expression(node.orelse, scope)
-            if body or orelse:
-                found.append(Branch(node, scope, tuple(body), tuple(orelse)))
-            return
-        if isinstance(node, ast.BoolOp) and len(node.values) <= MAX_VALUES:
-            found += self._short_circuit(node, scope)
+        if isinstance(node, ast.IfExp | ast.BoolOp) and len(children(node)) <= MAX_VALUES:
+            found += self._choice(node, scope)
             return
         inner = scope.children.get(node, scope)
         for child in children(node):
@@ -212,8 +206,12 @@ class TermBuilder:
         elif isinstance(node, ast.Subscript) and chooses_item(node):
             found += self._taken(node, scope)
 
-    def _short_circuit(self, node: ast.BoolOp, scope: Scope) -> list[Item]:
-        """`a and b` as what it is: `b if a else a`."""
+    def _choice(self, node: ast.IfExp | ast.BoolOp, scope: Scope) -> list[Item]:
+        """`a and b` is what it is: `b if a else a`."""
+        if isinstance(node, ast.IfExp):
+            body, orelse = self._expression(node.body, scope), self._expression(node.orelse, scope)
+            branch = [Branch(node, scope, tuple(body), tuple(orelse))] if body or orelse else []
+            return [*self._expression(node.test, scope), *branch]
         later: list[Item] = []
         for value in reversed(node.values):
             own = self._expression(value, scope)
