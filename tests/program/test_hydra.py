@@ -67,7 +67,6 @@ FOLDERS: dict[str, dict[str, str]] = {
     },
 }  # fmt: skip
 UNKNOWN: dict[str, dict[str, str]] = {
-    "releases disagree": {"config": "defaults: [base]\nseed: 1\n", "base": "seed: 0\n"},
     "a file is missing": {"config": "defaults: [gone, _self_]\nseed: 1\n"},
     "a file that may be about everything is missing": {"config": "defaults:\n  - exp@_global_: gone\n  - _self_\n"},
     "an option that is worked out": {"config": "defaults:\n  - model: ${size}\n  - _self_\n", "model/a": "x: 1\n"},
@@ -132,3 +131,9 @@ def test_of_a_missing_file_only_its_group_is_not_known(tmp_path: Path) -> None:
     config = "defaults:\n  - db: gone\n  - net: small\n  - _self_\nseed: 1\ndb: {port: 3}\nnet: {depth: 2}\n"
     made = ours(written(tmp_path, {"config": config, "net/small": "width: 1\n"}))
     assert made == {"db": NOT_KNOWN, "net": {"width": 1, "depth": 2}, "seed": 1}
+
+
+def test_of_entries_about_which_releases_disagree_only_these_are_not_known(tmp_path: Path) -> None:
+    config = "defaults: [base]\nseed: 1\ndata: {size: 1, more: 2}\n"
+    made = ours(written(tmp_path, {"config": config, "base": "seed: 0\ndata: {size: 4, kind: x}\n"}))
+    assert made == {"seed": NOT_KNOWN, "data": {"size": NOT_KNOWN, "more": 2, "kind": "x"}}

@@ -12,6 +12,7 @@ from torchrepro_lint.checks.argument_edit import as_first
 from torchrepro_lint.checks.configured import is_none, placed
 from torchrepro_lint.checks.draft import Draft, Place
 from torchrepro_lint.checks.unseeded_augmentation import unseeded_augmentation
+from torchrepro_lint.checks.unseeded_search import unseeded_search
 from torchrepro_lint.dataflow import UNKNOWN, Call, Module, Program, Site, remembered, remembered_in_file
 from torchrepro_lint.dataflow.abstract_values import Constant
 from torchrepro_lint.dataflow.execution_count import runs_often, runs_once
@@ -68,6 +69,7 @@ def check(module: Module, program: Program) -> Iterator[Draft]:
         yield placed(draft, seed if isinstance(seed, Site) else None, program, str(program.project.seed), is_none)
     yield from _torch(module, program)
     yield from unseeded_augmentation(module, program)
+    yield from unseeded_search(module, program)
 
 
 def _torch(module: Module, program: Program) -> Iterator[Draft]:

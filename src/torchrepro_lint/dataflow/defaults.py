@@ -147,7 +147,7 @@ class Defaults(Values):
         return [site for site in sites if site is not None]
 
     def _is_there(self, folder: str, name: str, scope: Scope) -> bool:
-        return bool(name) and self._configuration(self._folder(folder, scope), _without_suffix(name)) is not None
+        return bool(name) and self._configuration(self._folder(folder, scope), name) is not None
 
     def _names_in(self, folder: str, scope: Scope) -> list[str]:
         """The configurations that a folder has, of which the user names one on the command line; none where they are
@@ -176,7 +176,7 @@ class Defaults(Values):
 
     def _composed_from(self, folder: str, name: str, scope: Scope, *, since_1_1: bool = False) -> Site | None:
         base = self._folder(folder, scope)
-        return composed(_without_suffix(name), lambda of: self._configuration(base, of), since_1_1=since_1_1)
+        return composed(name, lambda of: self._configuration(base, of), since_1_1=since_1_1)
 
     def _folder(self, folder: str, scope: Scope) -> Path:
         return Path(folder) if Path(folder).is_absolute() else scope.facts.source.path.parent / folder
@@ -189,7 +189,8 @@ class Defaults(Values):
         return found[0] if len(found) == 1 and "\0" not in found[0] else None
 
     def _configuration(self, folder: Path, name: str) -> ModuleFacts | None:
-        found = (self._project.configurations.read(str(folder / f"{name}{suffix}")) for suffix in SUFFIXES)
+        stem = _without_suffix(name)
+        found = (self._project.configurations.read(str(folder / f"{stem}{suffix}")) for suffix in SUFFIXES)
         return next((facts for facts in found if facts is not None), None)
 
 

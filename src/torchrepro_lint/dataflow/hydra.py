@@ -69,13 +69,26 @@ class _Composer:
         own.pop("defaults", None)
         own = nested(_package(facts, package), own)
         layers = self._layers(top.value, group, package)
+        is_said = None in layers or self._since_1_1 or self._overrides  # which Hydra has since 1.1
+        # before 1.1 the others win, and since then the file itself
+        disputed = [] if is_said else [self._disputed(own, layer) for layer in layers if layer is not None]
         made: Tree = {}
         for layer in [*layers] if None in layers else [*layers, None]:
             overlay(made, own if layer is None else layer)
-        is_said = None in layers or self._since_1_1 or self._overrides  # which Hydra has since 1.1
-        if not is_said and any(_contradicts(own, layer) for layer in layers if layer is not None):
-            raise _Unknown  # before Hydra 1.1 the others win, and since then the file itself
+        for entries in disputed:
+            overlay(made, entries)
         return made
+
+    def _disputed(self, first: Tree, second: Tree) -> Tree:
+        """The entries of which both say something; what they are is not known."""
+        disputed: Tree = {}
+        for key in first:
+            one, two = first[key], second.get(key)
+            if isinstance(one, dict) and isinstance(two, dict):
+                disputed[key] = self._disputed(one, two)
+            elif two is not None:
+                disputed[key] = unsaid(self._primary)
+        return disputed
 
     def _layers(self, top: ast.Dict, group: str, package: tuple[str, ...]) -> list[Tree | None]:
         """What the defaults list names, in order; None for the file itself. Its last entry is looked at first, as by
@@ -183,12 +196,3 @@ def _named(package: str, group: tuple[str, ...], outer: tuple[str, ...]) -> tupl
     if package == "_here_":
         return outer
     return (*outer, *package.removeprefix("_global_.").split("."))
-
-
-def _contradicts(first: Tree, second: Tree) -> bool:
-    """Whether both say something of one entry."""
-    for key in first.keys() & second.keys():
-        one, two = first[key], second[key]
-        if not (isinstance(one, dict) and isinstance(two, dict)) or _contradicts(one, two):
-            return True
-    return False

@@ -10,7 +10,15 @@ from collections.abc import Callable, Collection, Sequence
 from itertools import islice
 from typing import NamedTuple
 
-from torchrepro_lint.dataflow.abstract_values import Constant, Display, Origin, Parameter, Result, is_configured
+from torchrepro_lint.dataflow.abstract_values import (
+    Constant,
+    Display,
+    Origin,
+    Parameter,
+    Result,
+    display_item,
+    is_configured,
+)
 from torchrepro_lint.dataflow.binding import argument_for, field_value, positional_parameters
 from torchrepro_lint.dataflow.calls import Call
 from torchrepro_lint.dataflow.conditions import conditions
@@ -103,7 +111,7 @@ class Options:
             case ast.Name():
                 return self._of_name(expr, at)
             case ast.Attribute(value=holder, attr=name):
-                found = self._of_object(expr, at) or self._written(expr, at.scope)
+                found = self._of_object(expr, at) or self._written(expr, at.scope) or self._parsed(expr, at.scope)
                 return found or self._configured(name, at.scope, of_section=is_section(holder))
             case ast.Subscript(value=holder, slice=ast.Constant(value=key)):
                 found = self._written(expr, at.scope)
@@ -236,7 +244,7 @@ class Options:
             return None
         defaults = self._program.defaults
         found = defaults.value(expr, scope) if defaults is not None else []
-        values = [o for o in found if isinstance(o, Constant) and is_configured(o)]
+        values = [o for o in found if isinstance(o, Constant) and (is_configured(o) or isinstance(expr, ast.Call))]
         return [Default(o.value, settable=True) for o in values] if found and len(values) == len(found) else None
 
     def _passing(self, read: ast.Name, scope: Scope, frame: Frame) -> Frame | None:
@@ -334,6 +342,17 @@ class Options:
         first = own if name in own.settings else self._with_setting.get(name)
         return first.settings[name] if first is not None else None
 
+    def _parsed(self, read: ast.Attribute, scope: Scope) -> list[Default] | None:
+        """An option of an object that a parser of another file gives: `args = parse()`."""
+        found: list[list[Default] | None] = []
+        for made in self._program.origins(read.value, scope):
+            if not isinstance(made, Result) or last_name(made.node.func) != "parse_args":
+                return None
+            declared = _declared(made.scope.facts)
+            is_told = read.attr in declared.options and (read.attr not in declared.chosen or self._first)
+            found.append([declared.options[read.attr]] if is_told else None)
+        return _joined(found)
+
     def _take_in_new_files(self) -> None:
         for facts in islice(self._files, self._count, None):
             declared = _declared(facts)
@@ -362,6 +381,14 @@ class Options:
             case _:
                 return truth_of(self._values(test, at), bool)
 
+    def _has_entry(self, holder: ast.expr, key: ast.Constant, scope: Scope) -> Truth:
+        """Whether configuration files that the user may override say something of a key."""
+        defaults = self._program.defaults
+        held = defaults.configured_entries(holder, scope) if defaults is not None else None
+        if defaults is None or not held or defaults.configured.sets(holder, str(key.value), scope):
+            return Truth.UNKNOWN
+        return truth_of([Default(display_item(d, key) is not None, settable=True) for d in held], bool)
+
     def _chosen(self, choice: ast.IfExp, at: _At) -> Truth:
         body, orelse, chosen = (self._truth(part, at) for part in (choice.body, choice.orelse, choice.test))
         if chosen.certain is None:
@@ -372,6 +399,9 @@ class Options:
         if isinstance(op, ast.In | ast.NotIn) and self._program.qualified(right, at.scope) == "os.environ":
             is_for_seed = isinstance(left, ast.Constant) and _is_for_seed(str(left.value))
             return (Truth.RARELY if isinstance(op, ast.In) else Truth.USUALLY) if is_for_seed else Truth.UNKNOWN
+        if isinstance(op, ast.In | ast.NotIn) and isinstance(left, ast.Constant):
+            is_there = self._has_entry(right, left, at.scope)
+            return is_there if isinstance(op, ast.In) else is_there.inverted()
         other, compare = constant(right), COMPARE.get(type(op))
         if other is UNKNOWN or compare is None:
             return Truth.UNKNOWN

@@ -19,6 +19,8 @@ _TESTING = ("unittest", "pytest")
 _COPIES = frozenset({"third_party", "third-party", "thirdparty", "3rdparty", "vendor", "vendored", "_vendor"})
 _TEST_FOLDERS = frozenset({"test", "tests", "testing", "unittest", "unittests", "unit_test", "unit_tests"})
 _HARMLESS = (ast.Import, ast.ImportFrom, ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Pass)
+_WORK = ("parse_args", "backward", "fit", "learn", "submit", "optimize", "spawn")
+_STARTS = re.compile(r"(?:main|run|train)(?:_\w+)?")
 _CONFIGURES = ("seed", "cudnn", "determinis", "add_argument")
 
 
@@ -94,7 +96,7 @@ def only_defines(facts: ModuleFacts, name: str) -> bool:
 
 def start_of(facts: ModuleFacts) -> Literal["", "test", "guard", "main", "options", "script"]:
     """How a program starts in a file: for certain by a `guard` or as a `main` file, which nothing imports; if nothing
-    else imports it, as a `script`, or one that reads `options`, as no library does."""
+    else imports it, as a `script`, or one that reads `options` or trains, as no library does."""
     if is_test(facts):
         return "test"
     if facts.guard is not None:
@@ -108,7 +110,14 @@ def start_of(facts: ModuleFacts) -> Literal["", "test", "guard", "main", "option
         return "main"
     if any(b.level for b in facts.imports):
         return ""  # without a guard, a script cannot import relatively
-    return "options" if any(scope.kind == "module" for _, scope in facts.calls.get("parse_args", ())) else "script"
+    return "options" if _works_at_top(facts) else "script"
+
+
+def _works_at_top(facts: ModuleFacts) -> bool:
+    """Whether importing a file would read options, train, or run what it calls its work."""
+    own = [name for name in facts.calls if _STARTS.fullmatch(name) and defines(facts, name)]
+    sites = [site for name in (*_WORK, *own) for site in facts.calls.get(name, ())]
+    return any(scope.kind == "module" for _, scope in sites)
 
 
 def active(facts: ModuleFacts) -> Iterator[ast.stmt]:

@@ -13,7 +13,8 @@ from dataclasses import dataclass
 from typing import NamedTuple, TypeAlias
 
 from torchrepro_lint import catalogue
-from torchrepro_lint.dataflow import Domain, Of, Program, Written
+from torchrepro_lint.dataflow import Domain, Of, Program, Site, Written
+from torchrepro_lint.dataflow.binding import value_for
 from torchrepro_lint.dataflow.conditions import conditions
 from torchrepro_lint.dataflow.evaluate import attribute_values
 from torchrepro_lint.dataflow.reachability import reached_by_default
@@ -23,6 +24,7 @@ from torchrepro_lint.rng.predicates import about_seed
 from torchrepro_lint.rng.seeded_before import may_be_seeded_before
 from torchrepro_lint.rng.texts import salted
 
+MAX_CALLERS = 3  # through which an object is passed on
 _PLAIN = frozenset({"builtins.len", "builtins.bool", "builtins.type", "builtins.isinstance", "builtins.print"})
 
 
@@ -90,9 +92,27 @@ class Entropy(Domain[Sources]):
         return self.join(of(part, scope) for part in (container, key) if part is not None)
 
     def attribute(self, node: ast.Attribute, scope: Scope, of: Of[Sources]) -> Sources:
-        """What the same attribute is set to anywhere in the file, or else an attribute of what is made there."""
-        found = [of(*site) for site in attribute_values(node, scope)]
-        return self.join(found) if found else of(node.value, scope)
+        """What the same attribute is set to anywhere in the file, or by callers, or else an attribute of what is made
+        there."""
+        sites = attribute_values(node, scope)
+        if "seed" in node.attr.lower():
+            sites += self._set_by_callers(node, scope, MAX_CALLERS)
+        return self.join(of(*site) for site in sites) if sites else of(node.value, scope)
+
+    def _set_by_callers(self, node: ast.Attribute, scope: Scope, depth: int) -> list[Site]:
+        """What those set it to that pass the object on: `args.seed = randint(0, 99)` above `run(args)`."""
+        name = node.value.id if isinstance(node.value, ast.Name) else ""
+        owner = scope.binding_scope(name) if depth else None
+        bindings = owner.bindings[name] if owner is not None else []
+        if owner is None or [b.kind for b in bindings] != ["parameter"]:
+            return []
+        found: list[Site] = []
+        for call, caller in self.program.callers.passing(owner) or ():
+            given = value_for(call, caller, owner, bindings[0])
+            if given is not None and isinstance(given.node, ast.Name) and given.scope is caller:
+                read = ast.copy_location(ast.Attribute(given.node, node.attr, ast.Load()), call)
+                found += [*attribute_values(read, caller), *self._set_by_callers(read, caller, depth - 1)]
+        return found
 
     def _source(self, name: str | None, call: ast.Call, scope: Scope) -> Source | None:
         if name is None:

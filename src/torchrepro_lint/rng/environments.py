@@ -20,7 +20,7 @@ from torchrepro_lint.dataflow.follow import Follow, Policy
 from torchrepro_lint.dataflow.use import ESCAPED, STOP, Argument, Sink, Steps, Use
 from torchrepro_lint.index import Scope, walk
 
-_SEEDS = re.compile(r"seed|np_random", re.IGNORECASE)
+_SEEDS = re.compile(r"seed|np_random(?!\.\w+\()", re.IGNORECASE)  # what only draws seeds nothing
 _REGISTERS = re.compile(rb"\bregistration\s+import\b|\b(?:gym|gymnasium)\.(?:envs\.)?register\(")
 _SPACES = ("action_space", "single_action_space")
 _LOOKED_AT = frozenset(

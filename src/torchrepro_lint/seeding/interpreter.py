@@ -20,6 +20,7 @@ from torchrepro_lint.dataflow.exits import ends
 from torchrepro_lint.dataflow.frames import Frame, depth_of, kept_arguments, outwards, shared_depth
 from torchrepro_lint.dataflow.options import Options
 from torchrepro_lint.dataflow.outcomes import Truth
+from torchrepro_lint.dataflow.program import MAX_CALLEES
 from torchrepro_lint.dataflow.run_constant import is_in_worker
 from torchrepro_lint.index import ModuleFacts, Scope, arguments_of, last_name
 from torchrepro_lint.loading.loaders import argument, handed_on, loaders
@@ -344,27 +345,49 @@ class _Interpreter:
                 self._memo[signature] = after
         return after
 
-    def _run_each(self, runs: Sequence[Run], call: ast.Call, state: State, scope: Scope, frame: Frame) -> State:
+    def _run_each(
+        self, runs: Sequence[Run], call: ast.Call, state: State, scope: Scope, frame: Frame, of: ast.expr | None = None
+    ) -> State:
+        """Functions, or methods of the object that `of` is where the frame is."""
         for function, owner in runs:
             with self.effects.at(call, scope):
-                state = self._function(function, None, frame, state, owner)
+                state = self._function(function, None, frame, state, owner, of)
         return state
 
-    def _run_one_of(self, runs: Sequence[Run], call: ast.Call, state: State, scope: Scope, frame: Frame) -> State:
-        """Methods of one of several objects, of which it is not known which is used."""
+    def _run_one_of(self, runs: Sequence[Run], loader: Call, name: str, state: State, frame: Frame) -> State:
+        """Methods of the object that a loader is given, or of one of several, of which nobody knows which is used."""
+        call, scope = loader.node, loader.scope
+        given = argument(loader, name)
+        of = given.node if isinstance(given, Site) and given.scope.function is frame.function else None
         owners = dict.fromkeys(owner for _, owner in runs)
         if len(owners) < 2:
-            return self._run_each(runs, call, state, scope, frame)
+            return self._run_each(runs, call, state, scope, frame, of)
         own = [[run for run in runs if run[1] is owner] for owner in owners]
         with self.effects.in_doubt():
-            return either([self._run_each(methods, call, state, scope, frame) for methods in own])
+            return either([self._run_each(methods, call, state, scope, frame, of) for methods in own])
 
     def _targets(self, call: ast.Call, scope: Scope, frame: Frame) -> tuple[str | Scope, ...]:
         handed = self._handed(call.func, scope, frame)
         if handed is not None:
             return (handed,)
-        found = self._callees.of(call, scope, frame) or self._picked(call.func, scope, frame)
+        found = self._callees.of(call, scope, frame) or self._chosen(call.func, scope, frame)
         return self._of_given(found, call, scope, frame) if found and isinstance(found[0], Scope) else found
+
+    def _chosen(self, function: ast.expr, scope: Scope, frame: Frame) -> tuple[Scope, ...]:
+        """What is called by the choice of an option, or of whoever made the object."""
+        return self._picked(function, scope, frame) or self._methods_of_given(function, scope, frame)
+
+    def _methods_of_given(self, function: ast.expr, scope: Scope, frame: Frame) -> tuple[Scope, ...]:
+        """The methods of that name which objects have that the function or `self` was given."""
+        if not isinstance(function, ast.Attribute) or not self.program.project.text.defines_function(function.attr):
+            return ()
+        methods = (self.program.names.method(owner, function.attr) for owner in self._owners(function, scope, frame))
+        return tuple(dict.fromkeys(method for method in methods if method is not None))[:MAX_CALLEES]
+
+    def _owners(self, method: ast.Attribute, scope: Scope, frame: Frame) -> list[Scope]:
+        """The classes of an object that the function or `self` was given."""
+        given = self._given(method.value, scope, frame) or ()
+        return list(dict.fromkeys(owner for site in given for owner in self._callees.classes(*site)))
 
     def _of_given(
         self, found: tuple[str | Scope, ...], call: ast.Call, scope: Scope, frame: Frame
@@ -372,9 +395,12 @@ class _Interpreter:
         """What a call runs; of an object that the function or `self` was given, what its own class has, not what others
         were given."""
         given = self._given(call.func, scope, frame)
-        if given is None:
+        if given is not None:
+            owners = {owner for site in given for owner in self._callees.classes(*site)}
+        elif len(found) > 1 and isinstance(call.func, ast.Attribute):
+            owners = set(self._owners(call.func, scope, frame))
+        else:
             return found
-        owners = {owner for site in given for owner in self._callees.classes(*site)}
         above = {base for owner in owners for base in self.program.names.bases(owner)}
         fitting = [c for c in found if not isinstance(c, Scope) or c.method_class is None or c.method_class in above]
         return tuple(fitting) if owners else found
@@ -442,6 +468,9 @@ class _Interpreter:
             for wrapper in wrappers(callee, self.program):
                 state = self._function(wrapper, None, frame, state)
             owners = self._callees.owners(callee, call, scope, frame)
+            if (owners == [None] or len(owners) > 1) and isinstance(call.func, ast.Attribute):
+                made = self._owners(call.func, scope, frame)
+                owners = [owner for owner in made if callee.parent in self.program.names.bases(owner)] or owners
             return either([self._function(callee, call, frame, state, owner) for owner in owners])
 
     def _construct(self, owner: Scope, call: ast.Call, state: State, scope: Scope, frame: Frame) -> State:
@@ -552,15 +581,16 @@ class _Interpreter:
         for given in ("sampler", "batch_sampler"):
             if iterated := self._methods_of(loader, given, "__iter__"):
                 with self.effects.in_use(workers=False):
-                    state = self._run_one_of(iterated, call, state, scope, frame)
+                    state = self._run_one_of(iterated, loader, given, state, frame)
         items = self._methods_of(loader, "dataset", "__getitem__", "__iter__")
         draws = drawn_by_items(loader, self.program)
         if not items and not draws:
             return state
         drawn, workers = self.effects.drawn_in_workers, self._has_workers(loader, frame)
         with self.effects.in_use(workers):
-            after = self._run_one_of(items, call, state, scope, frame)
-            after = self._drawn_by_items(draws, call, after, scope)
+            after = self._run_one_of(items, loader, "dataset", state, frame)
+            unseen = [draw for draw in draws if draw[2].function not in self.found.entered]
+            after = self._drawn_by_items(unseen, call, after, scope)
         state = state if workers else after  # what other processes seed is not seeded here
         return self.effects.seed_workers(call, scope, state) if self.effects.drawn_in_workers > drawn else state
 

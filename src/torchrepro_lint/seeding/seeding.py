@@ -29,12 +29,13 @@ _EARNEST = frozenset({"parse_args", "DataLoader", "fit", "LightningCLI", "load",
                       "save_pretrained", "to_csv", "dump", "write"})  # fmt: skip
 # What a program calls that looks at the gradients of predictions.
 _LOOKS = frozenset({"eval", "register_hook", "register_backward_hook", "register_full_backward_hook"})
-TRAINS = ("backward", "manual_backward", "fit", "zero_grad")
+_FASTAI = ("fit_one_cycle", "fine_tune", "fit_flat_cos")
+TRAINS = ("backward", "manual_backward", "fit", "zero_grad", *_FASTAI)
 # What makes new parameters of gradients: an optimizer, a framework, or the program itself, which may do it in place.
 _IN_PLACE = ("add_", "sub_", "addcdiv_", "lerp_")
-_UPDATES = ("step", "fit", "manual_backward", "minimize", *_IN_PLACE)
+_UPDATES = ("step", "fit", "manual_backward", "minimize", *_FASTAI, *_IN_PLACE)
 _FITS_NOTHING = ("sklearn.preprocessing.", "sklearn.neighbors.")
-_LOOPS = ("fit", "minimize")  # what has a loop of its own
+_LOOPS = ("fit", "minimize", *_FASTAI)  # what has a loop of its own
 # A function that is a program, but no `get_train_split`; others are tried out under a guard.
 _PROGRAM = r"(?i)^_*(?:main|train|run|launch)|(?:main|train|run|launch)(?:er|ing)?_*$"
 # Names of files and functions that measure how long something takes, how they do it, and what they may do besides.

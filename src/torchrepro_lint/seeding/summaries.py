@@ -229,8 +229,8 @@ class Summaries:
         if isinstance(call.func, ast.Name) and is_parameter(call.func, scope, frame.function):
             return None  # what is called is the caller's choice
         callees = self.callees.of(call, scope, frame)
-        if not callees and picked(call.func, scope, self._program) is not None:
-            return None  # an option says what is called
+        if not callees and self._is_chosen(call.func, scope, frame):
+            return None
         if len(callees) <= 1 and self._is_plain(callees[0] if callees else None, call, scope):
             entered = self._given(callees, call, scope)
             if any(self.only_draws(run) is None for run in entered):
@@ -244,6 +244,20 @@ class Summaries:
                 return None
             runs.update(dict.fromkeys(found))
         return _OnlyDraws(tuple(runs), frozenset(draws), is_followed=bool(callees))
+
+    def _is_chosen(self, method: ast.expr, scope: Scope, frame: Frame) -> bool:
+        """Whether an option says what is called, or whoever made the object: it may be a method of the project, of an
+        object that the function or `self` was given."""
+        if picked(method, scope, self._program) is not None:
+            return True
+        if not isinstance(method, ast.Attribute) or not self._program.project.text.defines_function(method.attr):
+            return False
+        match method.value:
+            case ast.Name() as name:
+                return name.id != frame.function.self_name and is_parameter(name, scope, frame.function)
+            case ast.Attribute() as held:
+                return _is_kept(held, scope, frame, self._program)
+        return False
 
     def _is_plain(self, callee: str | Scope | None, call: ast.Call, scope: Scope) -> bool:
         """Whether by its name a call neither seeds nor draws, and runs nothing but functions that it is given."""
@@ -301,7 +315,7 @@ class Summaries:
             return [(method, callee) for method in (*callees.constructors(callee), *callees.overridden(callee))]
         if callee.kind not in ("function", "lambda"):
             return []
-        if callee.self_name is not None and _is_of_kept(call, scope, frame, self._program):
+        if callee.self_name is not None and _is_kept(call.func, scope, frame, self._program):
             return None  # what is called is the choice of whoever made the object
         if next(wrappers(callee, self._program), None) is not None:
             return None
@@ -317,9 +331,9 @@ class Summaries:
         return True
 
 
-def _is_of_kept(call: ast.Call, scope: Scope, frame: Frame, program: Program) -> bool:
-    """Whether a call is of an object that `self` was given when it was made: `self.model(x)`."""
-    match call.func:
+def _is_kept(held: ast.expr, scope: Scope, frame: Frame, program: Program) -> bool:
+    """Whether this is an object that `self` was given when it was made: `self.model` of `self.model(x)`."""
+    match held:
         case ast.Attribute(value=ast.Name(id=name), attr=attribute):
             method = scope.binding_scope(name)
             if method is None or method.self_name != name or method.parent is None:

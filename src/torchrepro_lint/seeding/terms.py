@@ -88,6 +88,7 @@ class Exit(Enum):
 Item: TypeAlias = "Invoke | Taken | Import | Branch | Loop | Attempt | Select | Guard | Exit"
 Term: TypeAlias = "tuple[Item, ...]"
 NOTHING: Term = ()
+MAX_VALUES = 8  # of one `and`, each of which stands within those before it
 _WITHOUT_CALLS = (ast.Name, ast.Constant, ast.Lambda)
 
 
@@ -194,11 +195,8 @@ class TermBuilder:
     def _collect(self, node: ast.AST, scope: Scope, found: list[Item]) -> None:
         if isinstance(node, _WITHOUT_CALLS):
             return
-        if isinstance(node, ast.IfExp):
-            self._collect(node.test, scope, found)
-            body, orelse = self._expression(node.body, scope), self._expression(node.orelse, scope)
-            if body or orelse:
-                found.append(Branch(node, scope, tuple(body), tuple(orelse)))
+        if isinstance(node, ast.IfExp | ast.BoolOp) and len(children(node)) <= MAX_VALUES:
+            found += self._choice(node, scope)
             return
         inner = scope.children.get(node, scope)
         for child in children(node):
@@ -207,6 +205,22 @@ class TermBuilder:
             found.append(Invoke(node, scope))
         elif isinstance(node, ast.Subscript) and chooses_item(node):
             found += self._taken(node, scope)
+
+    def _choice(self, node: ast.IfExp | ast.BoolOp, scope: Scope) -> list[Item]:
+        """`a and b` is what it is: `b if a else a`."""
+        if isinstance(node, ast.IfExp):
+            body, orelse = self._expression(node.body, scope), self._expression(node.orelse, scope)
+            branch = [Branch(node, scope, tuple(body), tuple(orelse))] if body or orelse else []
+            return [*self._expression(node.test, scope), *branch]
+        later: list[Item] = []
+        for value in reversed(node.values):
+            own = self._expression(value, scope)
+            if later:
+                choice = ast.copy_location(ast.IfExp(value, value, value), value)
+                is_and = isinstance(node.op, ast.And)
+                own.append(Branch(choice, scope, tuple(later) if is_and else (), () if is_and else tuple(later)))
+            later = own
+        return later
 
 
 def _is_switched_off(test: ast.expr) -> bool:

@@ -205,8 +205,10 @@ def _fits(call: ast.Call, scope: Scope, program: Program) -> bool:
     made = [result.callee for result in program.results(call.func.value, scope)]
     named, known = [maker for maker in made if isinstance(maker, str)], _transparent()
     chosen = catalogue.names("callables", "chosen")
-    return not made or any(
-        name in chosen or name.startswith(_TENSORS) or name.partition(".")[0] not in known for name in named
+    return (
+        not made
+        or None in made
+        or any(name in chosen or name.startswith(_TENSORS) or name.partition(".")[0] not in known for name in named)
     )
 
 
