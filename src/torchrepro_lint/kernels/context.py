@@ -257,6 +257,15 @@ def _agreed(found: set[Context]) -> Context:
     return Context(None, named[0]) if all(c.role for c in found) else NO_GRADIENT
 
 
+def is_part_of_forward(scope: Scope, program: Program) -> bool:
+    """Whether code lies in a method that the `forward` of its own module calls, whatever the method's name says."""
+    functions = _functions(scope)
+    owner = functions[-1].parent if functions else None
+    if owner is None or not Layers(program).is_module(owner):
+        return False
+    return any(caller.function.own_name == "forward" for _, caller in _calls_nearby(functions[-1], program))
+
+
 def _calls_nearby(function: Scope, program: Program) -> list[CallSite]:
     """The calls in the same file: by name, or on `self` (also of a static method)."""
     owner = function.parent if function.parent is not None and function.parent.kind == "class" else None
