@@ -99,7 +99,7 @@ def of_class(names: Iterable[str]) -> Role | None:
 def of_file(path: str, *, trains: bool) -> Role | None:
     """Tests and evaluation code by the names of files and folders; `trains` when the file runs backward passes."""
     folders, stem = _parts(path)
-    if _TEST_FILE.search(stem):
+    if _TEST_FILE.search(stem) and not (trains and stem.startswith("train_")):  # train_test.py does both
         return "evaluation"
     named = _EVALUATION_FILE.search(stem) or any(map(_EVALUATION_FOLDER.search, folders))
     return "evaluation" if named and not trains else None
