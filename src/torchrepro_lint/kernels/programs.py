@@ -28,7 +28,8 @@ _TRAINS_BY_WORD = re.compile(rb"\.backward\(|autograd\.grad\b|zero_grad\(|traini
 # A model's own module, which tries it out on made-up numbers: that says nothing of who trains the parts of the model.
 _MODEL = re.compile(rb"^[ \t]+def forward\(", re.MULTILINE)
 _IS_FOR_USE = re.compile(
-    rb"argparse|sys\.argv|Loader\(|__main__.*?(?:load_state_dict|torch\.load\(|from_pretrained|load_from_checkpoint)",
+    rb"argparse|sys\.argv|Loader\("
+    rb"|__main__.*?\n[^#\n]*(?:load_state_dict|torch\.load\(|from_pretrained|load_from_checkpoint)",
     re.DOTALL,
 )
 _LOOPS = (".backward(", "zero_grad(", ".fit(")  # of scripts without a guard, too
