@@ -20,6 +20,8 @@ _EVALUATION = _words(
     r"^_*(?:visuali[sz]e|plot|draw|demo|export|post_?process|on_(?:validation|test|predict))(?:_|$)",
     r"_(?:infer|inference|eval|prefill)$",
 )
+# What a training step may call as well: `outputs = self.generate_images(inputs)`.
+_RESULT = re.compile(r"^_*(?:predict|infer|inference|generate)_")
 _LOADING = _words(
     r"^_*(?:load|convert|from_pretrained|remap)",
     r"^_*(?:init_weights|init_params|initialize_weights|reset_parameters)",
@@ -84,6 +86,11 @@ def of_function(name: str, parameters: Iterable[str]) -> Role | None:
     if _LOADING.search(name) or any(_LOADED.match(p) for p in parameters):
         return "loading"
     return None
+
+
+def names_a_result(function: str) -> bool:
+    """Whether a function is called after what it gives, and not only after who wants it: `predict_masks`."""
+    return _RESULT.match(function) is not None
 
 
 def of_class(names: Iterable[str]) -> Role | None:
