@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from torchrepro_lint.checks.draft import Draft, Fix, Place
-from torchrepro_lint.dataflow import Module, NodeSite, Program, remembered
+from torchrepro_lint.dataflow import CallSite, Module, NodeSite, Program, remembered
 from torchrepro_lint.index import ModuleFacts, Scope, last_name
 from torchrepro_lint.project.entries import is_tried_out
 from torchrepro_lint.seeding.seedings import seedings
@@ -86,7 +86,7 @@ def _draft(module: Module, program: Program, seeding: Seeding, seed: Seeder, ker
     from torchrepro_lint.kernels.convolutions import is_attention
 
     asked_for = determinism_asked_for if is_attention(kernel) else convolutions_settled
-    is_set = any("deterministic" in facts.attribute_sets for facts in seeding.visited)  # off, there
+    is_set = any("deterministic" in f.attribute_sets or _calls(f) for f in seeding.visited)  # off, or never reached
     seeded = seed.scope.facts
     may_seed = {met.scope.facts for met in seeding.met if met.seeder is not None and not met.sure}
     is_one_of_several = seeded in may_seed and len(may_seed) > 1  # files, of which the program may run this one
@@ -113,19 +113,21 @@ def _requests(facts: ModuleFacts, program: Program) -> bool:
     flag that is spelt `determinstic` TRP407 reports."""
     names = (name for name in facts.attribute_sets if name.startswith("determin"))
     written = (s for name in names for s in facts.attribute_sets[name] if not s.scope.is_self(s.target.value))
-    for switch in filter(lambda s: _may_be_on(s.value), written):
+    for node, scope in (*((s.statement, s.scope) for s in written if _may_be_on(s.value)), *_calls(facts)):
         from torchrepro_lint.dataflow.options import is_never_reached
 
-        if not is_never_reached(switch.statement, switch.scope, program):
+        if not is_never_reached(node, scope, program):
             return True
-    if any(name in facts.calls for name in REQUESTS):
-        return True
     return facts.source.matches("deterministic") and any(
         keyword.arg == "deterministic" and _may_be_on(keyword.value) and not _is_of_project(call, scope, program)
         for call, scope in facts.every_call()
         if _ACTS.isdisjoint(last_name(call.func).lower().split("_"))
         for keyword in call.keywords
     )
+
+
+def _calls(facts: ModuleFacts) -> list[CallSite]:
+    return [site for name in REQUESTS for site in facts.calls.get(name, ())]
 
 
 def _is_of_project(call: ast.Call, scope: Scope, program: Program) -> bool:

@@ -42,9 +42,21 @@ class Mappings(Domain[Entries]):
         return merged
 
     def display(self, node: Written, scope: Scope, of: Of[Entries]) -> Entries:
-        if not isinstance(node, ast.Dict):
-            return None
-        return self.join([_entry(k, v, scope, of, self.program) for k, v in zip(node.keys, node.values, strict=True)])
+        match node:
+            case ast.Dict(keys=keys, values=values):
+                return self.join([_entry(k, v, scope, of, self.program) for k, v in zip(keys, values, strict=True)])
+            case ast.DictComp(
+                key=ast.Name(id=key),
+                value=ast.Name(id=value),
+                generators=[
+                    ast.comprehension(
+                        target=ast.Tuple(elts=[ast.Name(id=first), ast.Name(id=second)]),
+                        iter=ast.Call(func=ast.Attribute(value=whole, attr="items"), args=[]),
+                    )
+                ],
+            ) if (key, value) == (first, second):  # `{k: v for k, v in options.items() if v is not None}`
+                return of(whole, scope)
+        return None
 
     def operator(self, node: ast.AST, scope: Scope, of: Of[Entries]) -> Entries:
         match node:

@@ -210,7 +210,23 @@ def _function_by_name(function: Scope, program: Program) -> Named | None:
     if role is not None:
         return Named("class", owner.name, role)
     role = roles.of_function(node.name, named_parameters(function)) if not runs_backward(function) else None
+    if role == "evaluation" and roles.names_a_result(node.name) and _is_called_to_train(function, program):
+        return None
     return Named("function", function.name, role) if role is not None else None
+
+
+def _is_called_to_train(function: Scope, program: Program, depth: int = 0) -> bool:
+    """Whether what runs a backward pass, or a module's `forward`, calls a function, itself or by others in the file."""
+    for call, scope in _calls_nearby(function, program):
+        caller = scope.function
+        if caller.kind != "function" or caller is function or _is_without_gradient(call, scope, program):
+            continue
+        if caller.own_name in ("forward", "training_step") or runs_backward(caller):
+            return True
+        role = roles.of_function(caller.own_name, named_parameters(caller))
+        if role is None and depth < MAX_CALLERS and _is_called_to_train(caller, program, depth + 1):
+            return True
+    return False
 
 
 def _class_by_name(owner: Scope, program: Program) -> Role | None:
@@ -255,6 +271,15 @@ def _agreed(found: set[Context]) -> Context:
         return NOTHING
     named = sorted({c.role for c in found if c.role is not None})
     return Context(None, named[0]) if all(c.role for c in found) else NO_GRADIENT
+
+
+def is_part_of_forward(scope: Scope, program: Program) -> bool:
+    """Whether code lies in a method that the `forward` of its own module calls, whatever the method's name says."""
+    functions = _functions(scope)
+    owner = functions[-1].parent if functions else None
+    if owner is None or not Layers(program).is_module(owner):
+        return False
+    return any(caller.function.own_name == "forward" for _, caller in _calls_nearby(functions[-1], program))
 
 
 def _calls_nearby(function: Scope, program: Program) -> list[CallSite]:

@@ -25,6 +25,13 @@ _MOVES = re.compile(r"(?i)cudnn|device|\.to\(|\.type\(|default_tensor_type")
 _WORDS = ("cuda", "CUDA", "gpu", "GPU", "accelerat", "lightning", "transformers", "deepspeed", "LOCAL_RANK")
 MAX_PROGRAMS = 64
 _TRAINS_BY_WORD = re.compile(rb"\.backward\(|autograd\.grad\b|zero_grad\(|training_step|train_step|\.fit\(|Trainer\b")
+# A model's own module, which tries it out on made-up numbers: that says nothing of who trains the parts of the model.
+_MODEL = re.compile(rb"^[ \t]+def forward\(", re.MULTILINE)
+_IS_FOR_USE = re.compile(
+    rb"argparse|sys\.argv|Loader\("
+    rb"|__main__.*?\n[^#\n]*(?:load_state_dict|torch\.load\(|from_pretrained|load_from_checkpoint)",
+    re.DOTALL,
+)
 _LOOPS = (".backward(", "zero_grad(", ".fit(")  # of scripts without a guard, too
 _BY_NAME = ("import_module", "__import__", "instantiate")  # what these reach is in no import
 
@@ -84,6 +91,11 @@ def imports_by_name(program: Program) -> bool:
     return any(program.project.text.containing(word) for word in _BY_NAME)
 
 
+def _tries_a_model_out(start: Path, program: Program) -> bool:
+    """Whether a file defines a model and tries it out under its own guard, without options, weights or data."""
+    return program.project.text.has(start, _MODEL) and not program.project.text.has(start, _IS_FOR_USE)
+
+
 @remembered_of_texts
 def _never_trained(program: Program) -> frozenset[Path]:
     """The files that evaluating programs import, without those that a training one reaches, too."""
@@ -96,7 +108,7 @@ def _never_trained(program: Program) -> frozenset[Path]:
         reached = program.project.reachable(start)
         if any(program.project.text.has(file, _TRAINS_BY_WORD) for file in reached):
             trained |= reached
-        else:
+        elif not _tries_a_model_out(start, program):
             evaluated |= reached - {start}
     loops = [path for word in _LOOPS for path in program.project.text.containing(word) or ()] if evaluated else []
     if not loops:

@@ -25,6 +25,7 @@ _NOT_TENSORS = frozenset({
 _PLAIN = frozenset(f"builtins.{name}" for name in ("int", "float", "len", "str", "list", "dict", "range"))
 _WRAPPERS = ("torch.nn.Parameter", "torch.nn.parameter.Parameter", "torch.autograd.Variable")
 _WHOLE_TENSORS = ("LongTensor", "IntTensor", "ShortTensor", "ByteTensor", "CharTensor", "BoolTensor")
+_AS_BEFORE = -1  # dimensions: as many as what a layer is given
 _MODES = {"linear": 3, "bilinear": 4, "bicubic": 4, "trilinear": 5}
 
 
@@ -49,8 +50,7 @@ class Calls:
             learned = found.gradient is None and any(self.layers.learns(m) for m in made)
             return found._replace(gradient=True) if learned or self._hands_on(found, call, scope) else found
         if made:
-            given = self._read(call.args[0], scope) if call.args else UNKNOWN_TRAITS
-            return joined([self._of_module(m, given) for m in made])
+            return joined([self._of_module(m, call, scope) for m in made])
         return self._method(call, call.func, scope) if isinstance(call.func, ast.Attribute) else UNKNOWN_TRAITS
 
     def _hands_on(self, found: Traits, call: ast.Call, scope: Scope) -> bool:
@@ -135,15 +135,20 @@ class Calls:
         return self._any_gradient(call, scope)
 
     # -- modules --------------------------------------------------------------------------------------------------
-    def _of_module(self, made: Result, given: Traits) -> Traits:
-        """What calling the module with `given` returns."""
+    def _of_module(self, made: Result, call: ast.Call, scope: Scope) -> Traits:
+        """What calling the module returns. What it is given is asked for only where that tells something: a network's
+        inputs are what other parts of it make, and to go through all of them costs more than an evaluation may."""
         name = made.callee
         if not isinstance(name, str):
             chain = self.layers.sequence(made)
-            return self._sequence(*chain, given) if chain else Traits(gradient=self.layers.learns(made) or None)
+            learned = Traits(gradient=self.layers.learns(made) or None)
+            return self._sequence(*chain, call, scope) if chain else learned
         if name == SEQUENCE:
-            return self._sequence(made.node, made.scope, given)
+            return self._sequence(made.node, made.scope, call, scope)
         learns = name not in listed("modules", "without_parameters") and self.layers.learns(made)
+        if learns and name in ranks():
+            return Traits(tensor=True, floating=True, gradient=True).ranked(ranks()[name])
+        given = self._given(call, scope)
         gradient = True if learns else given.gradient
         found = Traits(tensor=True, floating=True, gradient=gradient)
         if name in ranks():
@@ -154,22 +159,27 @@ class Calls:
             return given._replace(tensor=True, floating=True, gradient=gradient)
         return found._replace(tensor=None) if name in listed("modules", "tuples") else found
 
-    def _sequence(self, built: ast.Call, scope: Scope, given: Traits) -> Traits:
-        """A chain of modules, the arguments of `built`: the last one that fixes the number of dimensions decides it."""
-        found = given._replace(tensor=True, floating=True, gradient=True)
-        if not built.args or any(isinstance(a, ast.Starred) for a in built.args):
-            return found.unranked()
-        for layer in built.args:
-            after = {self._rank_after(m, found.rank) for m in self.layers.made(layer, scope)}
-            rank = after.pop() if len(after) == 1 else None
-            found = found.unranked() if rank is None else found.ranked(rank)
-        return found
+    def _given(self, call: ast.Call, scope: Scope) -> Traits:
+        return self._read(call.args[0], scope) if call.args else UNKNOWN_TRAITS
 
-    def _rank_after(self, made: Result, before: int | None) -> int | None:
+    def _sequence(self, built: ast.Call, made_in: Scope, call: ast.Call, scope: Scope) -> Traits:
+        """A chain of modules, the arguments of `built`: the last one that fixes the number of dimensions decides it."""
+        found = Traits(tensor=True, floating=True, gradient=True)
+        if not built.args or any(isinstance(a, ast.Starred) for a in built.args):
+            return found
+        for layer in reversed(built.args):
+            after = {self._rank_after(m) for m in self.layers.made(layer, made_in)}
+            rank = after.pop() if len(after) == 1 else None
+            if rank != _AS_BEFORE:
+                return found if rank is None else found.ranked(rank)
+        given = self._given(call, scope)
+        return found._replace(least=given.least, most=given.most)
+
+    def _rank_after(self, made: Result) -> int | None:
         forward = self.layers.forward(made)
         if forward is not None:
             return joined([self._read(value, forward) for value in forward.returns]).rank
-        return before if made.callee in listed("modules", "same") else ranks().get(str(made.callee))
+        return _AS_BEFORE if made.callee in listed("modules", "same") else ranks().get(str(made.callee))
 
 
 def hands_out(node: ast.expr) -> bool:

@@ -20,7 +20,7 @@ from torchrepro_lint.elements import Certainty
 from torchrepro_lint.index import ModuleFacts, Scope
 from torchrepro_lint.kernels.arguments import OperationCall, Related
 from torchrepro_lint.kernels.conditions import Holds, Judged, in_doubt, judge
-from torchrepro_lint.kernels.context import NAMED_AS_DATA, NOTHING, Context, context, runs_backward
+from torchrepro_lint.kernels.context import NAMED_AS_DATA, NOTHING, Context, context, is_part_of_forward, runs_backward
 from torchrepro_lint.kernels.layers import freezes_itself, has_parameters
 from torchrepro_lint.kernels.module_calls import calls_of, is_outermost, module_calls
 from torchrepro_lint.kernels.operations import Behaviour, Operation, rows, signature
@@ -262,7 +262,7 @@ class _Reader:
             gradient = self._gradient(row, site)
             if self._on_host(site):
                 return None
-            if gradient and where == NAMED_AS_DATA:
+            if where == NAMED_AS_DATA and (gradient or self._is_computed(row, call)):
                 where = NOTHING  # a gradient that is seen says more than a name
         if where.role is not None or (row.direction == "backward" and (where.idle or gradient is False)):
             return None
@@ -271,6 +271,10 @@ class _Reader:
         if row.direction == "backward" and is_never_trained(call.facts.source.path, self.program):
             return None
         return "sure" if gradient or row.direction == "forward" else "likely"
+
+    def _is_computed(self, row: Operation, call: Call) -> bool:
+        """Whether what varies is the forward pass, as a part of what a module computes."""
+        return row.direction != "backward" and is_part_of_forward(call.scope, self.program)
 
     def _on_host(self, site: OperationCall) -> bool:
         """Whether it runs on the CPU: on tensors made there, as a constructor makes its constants."""

@@ -20,6 +20,8 @@ _EVALUATION = _words(
     r"^_*(?:visuali[sz]e|plot|draw|demo|export|post_?process|on_(?:validation|test|predict))(?:_|$)",
     r"_(?:infer|inference|eval|prefill)$",
 )
+# What a training step may call as well: `outputs = self.generate_images(inputs)`.
+_RESULT = re.compile(r"^_*(?:predict|infer|inference|generate)_")
 _LOADING = _words(
     r"^_*(?:load|convert|from_pretrained|remap)",
     r"^_*(?:init_weights|init_params|initialize_weights|reset_parameters)",
@@ -86,6 +88,11 @@ def of_function(name: str, parameters: Iterable[str]) -> Role | None:
     return None
 
 
+def names_a_result(function: str) -> bool:
+    """Whether a function is called after what it gives, and not only after who wants it: `predict_masks`."""
+    return _RESULT.match(function) is not None
+
+
 def of_class(names: Iterable[str]) -> Role | None:
     """What a class that is no neural module is for, by its name and those of its bases."""
     for name in names:
@@ -99,7 +106,7 @@ def of_class(names: Iterable[str]) -> Role | None:
 def of_file(path: str, *, trains: bool) -> Role | None:
     """Tests and evaluation code by the names of files and folders; `trains` when the file runs backward passes."""
     folders, stem = _parts(path)
-    if _TEST_FILE.search(stem):
+    if _TEST_FILE.search(stem) and not (trains and stem.startswith("train_")):  # train_test.py does both
         return "evaluation"
     named = _EVALUATION_FILE.search(stem) or any(map(_EVALUATION_FOLDER.search, folders))
     return "evaluation" if named and not trains else None
