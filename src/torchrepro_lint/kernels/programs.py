@@ -29,7 +29,7 @@ _TRAINS_BY_WORD = re.compile(rb"\.backward\(|autograd\.grad\b|zero_grad\(|traini
 _MODEL = re.compile(rb"^[ \t]+def forward\(", re.MULTILINE)
 _IS_FOR_USE = re.compile(
     rb"argparse|sys\.argv|Loader\("
-    rb"|__main__.*?\n[^#\n]*(?:load_state_dict|torch\.load\(|from_pretrained|load_from_checkpoint)",
+    rb"|\A(?:(?!__main__).)*__main__.*?\n[^#\n]*(?:load_state_dict|torch\.load\(|from_pretrained|load_from_checkpoint)",
     re.DOTALL,
 )
 _LOOPS = (".backward(", "zero_grad(", ".fit(")  # of scripts without a guard, too
