@@ -217,7 +217,7 @@ def returned(node: ast.AST, use: Use[Shown], edges: Edges) -> Steps:
     """What callers do with items that a function returns or yields.
 
     A function of a module about data that nobody calls by its name is called through a table or a
-    framework, for its data.
+    framework, for its data; a method perhaps by a name that its class puts together, for anything.
     """
     function = use.scope.function
     if use.state == "sequence" and not edges.callers(function) and _gives_data(function, edges.program):
@@ -230,7 +230,9 @@ def _gives_data(function: Scope, program: Program) -> bool:
     if function.kind != "function" or facts.source.path.stem.startswith("test"):
         return False
     if owner is not None and owner.kind == "class":
-        return any("Data" in base for base in program.external_bases(owner))
+        chosen = (call for call, _ in facts.calls.get("getattr", ()) if len(call.args) > 1)
+        is_named = any(not isinstance(call.args[1], ast.Constant | ast.Name) for call in chosen)
+        return not is_named and any("Data" in base for base in program.external_bases(owner))
     stem = facts.source.rel.rpartition("/")[0] + "/" + facts.source.path.stem
     return any(word in f"{stem} {function.name}".lower() for word in _DATA)
 

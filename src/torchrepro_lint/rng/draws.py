@@ -4,6 +4,7 @@ back their states, or none of that."""
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
@@ -11,11 +12,12 @@ from torchrepro_lint import catalogue
 from torchrepro_lint.dataflow import UNKNOWN, Call, Program, Site, remembered_in_file
 from torchrepro_lint.dataflow.abstract_values import Result
 from torchrepro_lint.dataflow.grafts import graft
-from torchrepro_lint.index import ModuleFacts, Scope
+from torchrepro_lint.index import ModuleFacts, Scope, last_name
 from torchrepro_lint.rng.fresh_weights import drawn_weights, may_draw_weights
 from torchrepro_lint.rng.library_objects import LibraryObject
 
 _OWN_SEEDS = frozenset({"seed", "random_state"})  # arguments with which a call draws from a generator of its own
+_GENERATOR = re.compile(r"(?i)^_*(?:rng|random|generator)|(?:rng|random|generator|random_state)$")
 _BUILT: Mapping[str, Any] = {}  # a model of transformers, or what is added to one
 TAKEN = {
     "torch.get_rng_state": "torch",
@@ -145,9 +147,17 @@ def factor(call: ast.Call, scope: Scope) -> ast.expr | None:
 def _unnamed_row(call: ast.Call, scope: Scope, program: Program) -> Mapping[str, Any] | None:
     """The row of a call of a method, or of an object that a library has made."""
     row = _rows("methods").get(call.func.attr) if isinstance(call.func, ast.Attribute) else None
+    if row is not None and "of_generators" in row and _is_generator(call.func.value, scope, program):  # type: ignore[attr-defined]
+        return None
     if row is not None and _has_what_it_needs(row, Call(call, scope, "", program)):
         return row
     return _data_set_row(call, scope, program) or _object_row(call, scope, program)
+
+
+def _is_generator(expr: ast.expr, scope: Scope, program: Program) -> bool:
+    """Whether an expression is a generator of random numbers, by what makes it or by its name."""
+    made = (maker for maker in program.makers(expr, scope) if isinstance(maker, str))
+    return _GENERATOR.search(last_name(expr)) is not None or any(name.startswith("numpy.") for name in made)
 
 
 def _data_set_row(call: ast.Call, scope: Scope, program: Program) -> Mapping[str, Any] | None:
