@@ -49,10 +49,9 @@ class Parents:
 
     def get(self, node: ast.AST) -> ast.AST | None:
         """What holds `node`; None for the module, and for a node of another file."""
-        known = self._known
-        if node not in known and not self._is_whole:
+        if node not in self._known and not self._is_whole:
             self._look_for(node)
-        return known.get(node)
+        return self._known.get(node)
 
     def above(self, node: ast.AST) -> Iterator[ast.AST]:
         """Parent, grandparent, ... up to the module: all of these are known where the first is."""
