@@ -232,6 +232,10 @@ class Memo(Generic[V]):
         self._answers[key] = _Resting(found, rests) if rests else found
         return found
 
+    def drop(self, key: Hashable) -> None:
+        """Forget one answer, on which no other rests."""
+        self._answers.pop(key, None)
+
     def clear(self) -> None:
         self._answers.clear()
 

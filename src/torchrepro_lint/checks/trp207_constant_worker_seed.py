@@ -89,7 +89,7 @@ def _loaders(function: Scope, program: Program) -> Iterator[Call]:
     """The training loaders that start new workers in every epoch, each with `function`."""
     files = [function.facts]
     if function.kind == "function":
-        starting = program.project.text.mentioning("worker_init_fn") or ()
+        starting = set(program.project.text.mentioning("worker_init_fn") or ())
         named = program.project.text.mentioning(function.own_name) or ()
         others = [p for p in named if p in starting and p != function.facts.source.path]
         files += program.loaded(others)

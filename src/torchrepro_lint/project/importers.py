@@ -37,6 +37,11 @@ def modules_in(text: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(map(intern, _modules_in(text))))  # the same ones all over a project
 
 
+def imports_in(content: bytes) -> tuple[str, ...]:
+    """What `modules_in` finds in a file that is read as the project's text is."""
+    return modules_in(content.decode(errors="replace"))
+
+
 def _modules_in(text: str) -> Iterator[str]:
     for match in re.finditer(_IMPORT, text, re.MULTILINE):
         if match[3]:

@@ -19,12 +19,13 @@ from torchrepro_lint.project.configured import Configured
 from torchrepro_lint.project.disk import Commands, commands, modules_like, style
 from torchrepro_lint.project.files import Files
 from torchrepro_lint.project.folders import Folders
-from torchrepro_lint.project.importers import imported, reachable, users
+from torchrepro_lint.project.importers import imported, imports_in, reachable, users
 from torchrepro_lint.project.kinds import NATIVE
 from torchrepro_lint.project.libraries import Libraries
 from torchrepro_lint.project.listed import ANY
 from torchrepro_lint.project.modules import ModuleFinder
 from torchrepro_lint.project.names import Names
+from torchrepro_lint.project.search_path import may_set_path
 from torchrepro_lint.project.text import ProjectText, Timed, untimed
 from torchrepro_lint.reading import Reach, digest
 from torchrepro_lint.tracking import Memo, Tracker, Untracked
@@ -157,10 +158,16 @@ class Project:
     def change(self, path: Path, text: str | None) -> None:
         """The file now holds `text`, or again what is on disk: read it anew when it is next asked for."""
         self.files.forget(str(path))
-        self.text.change(path, text)
-        self.finder.forget()
+        texts = self.text.change(path, text)
         self.names.forget()
         self.libraries.forget()
+        if texts is None or any(map(may_set_path, texts)):
+            self.finder.forget()
+            self.text.imports.clear()
+            self.text.reachable.clear()
+        elif len(set(map(imports_in, texts))) > 1:
+            self.text.imports.drop(path)
+            self.text.reachable.clear()
 
     @property
     def native_texts(self) -> dict[str, str]:

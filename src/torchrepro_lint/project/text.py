@@ -6,6 +6,7 @@ Knows bytes alone. When many words were asked for, it is read once more for all 
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from functools import cached_property
@@ -135,14 +136,13 @@ class ProjectText:
         self._tracker.note((CONTENT, str(path)), digest(content))
         return content.decode(errors="replace")
 
-    def change(self, path: Path, text: str | None) -> None:
-        """Let `text` stand in for the file from now on; None for what is on disk."""
+    def change(self, path: Path, text: str | None) -> tuple[bytes, bytes] | None:
+        """Let `text` stand in for the file from now on; None for what is on disk. Gives what the file had and what it
+        has now, if that is known."""
         self.changes += 1
         self._found.clear()
         self._matches.clear()
         self._was_too_large = None
-        self.imports.clear()
-        self.reachable.clear()
         if text is None:
             self._changed.pop(path, None)
         else:
@@ -151,7 +151,17 @@ class ProjectText:
         if path in read:
             before, read[path] = read[path], self.read(path)
             for of, index in self._indexes.items():
-                _renew(index, path, of(before), of(read[path]), list(read))
+                self._renew(index, path, of(before), of(read[path]))
+            return before, read[path]
+        return None
+
+    def _renew(self, index: dict[bytes, list[Path]], path: Path, before: set[bytes], now: set[bytes]) -> None:
+        """Let an index be that of the text which a file has now. Its lists have been given away: they stay as they
+        are."""
+        for word in before ^ now:
+            found = index.get(word, [])
+            at = bisect_left(found, self._places[str(path)], key=lambda other: self._places[str(other)])
+            index[word] = [*found[:at], *([path] if word in now else []), *found[at + (word in before) :]]
 
     def read(self, path: Path) -> bytes:
         """One file as it is now."""
@@ -313,14 +323,3 @@ def _by_word(contents: Mapping[Path, bytes], of: Callable[[bytes], set[bytes]]) 
         for word in of(content):
             found.setdefault(word, []).append(path)
     return found
-
-
-def _renew(
-    index: dict[bytes, list[Path]], path: Path, before: set[bytes], now: set[bytes], order: Sequence[Path]
-) -> None:
-    """Let an index be that of the text which a file has now. Its lists have been given away: they stay as they are."""
-    for word in before - now:
-        index[word] = [other for other in index[word] if other != path]
-    place = {other: number for number, other in enumerate(order)} if now - before else {}
-    for word in now - before:
-        index[word] = sorted((*index.get(word, ()), path), key=place.__getitem__)
