@@ -19,6 +19,8 @@ _TESTING = ("unittest", "pytest")
 _COPIES = frozenset({"third_party", "third-party", "thirdparty", "3rdparty", "vendor", "vendored", "_vendor"})
 _TEST_FOLDERS = frozenset({"test", "tests", "testing", "unittest", "unittests", "unit_test", "unit_tests"})
 _HARMLESS = (ast.Import, ast.ImportFrom, ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Pass)
+_WORK = ("parse_args", "backward", "zero_grad", "fit", "Adam", "AdamW", "SGD", "RMSprop")
+"""What reads options or trains."""
 _CONFIGURES = ("seed", "cudnn", "determinis", "add_argument")
 
 
@@ -92,9 +94,9 @@ def only_defines(facts: ModuleFacts, name: str) -> bool:
     return False
 
 
-def start_of(facts: ModuleFacts) -> Literal["", "test", "guard", "main", "options", "script"]:
+def start_of(facts: ModuleFacts) -> Literal["", "test", "guard", "main", "work", "script"]:
     """How a program starts in a file: for certain by a `guard` or as a `main` file, which nothing imports; if nothing
-    else imports it, as a `script`, or one that reads `options`, as no library does."""
+    else imports it, as a `script`, or one that does the `work` of a program, as no library does."""
     if is_test(facts):
         return "test"
     if facts.guard is not None:
@@ -108,7 +110,8 @@ def start_of(facts: ModuleFacts) -> Literal["", "test", "guard", "main", "option
         return "main"
     if any(b.level for b in facts.imports):
         return ""  # without a guard, a script cannot import relatively
-    return "options" if any(scope.kind == "module" for _, scope in facts.calls.get("parse_args", ())) else "script"
+    works = any(scope.kind == "module" for name in _WORK for _, scope in facts.calls.get(name, ()))
+    return "work" if works else "script"
 
 
 def active(facts: ModuleFacts) -> Iterator[ast.stmt]:
