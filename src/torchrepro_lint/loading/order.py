@@ -59,7 +59,7 @@ def _judge(asked: ast.expr, use: Use[Shown], edges: Edges) -> Steps | None:
             return order_loops.returned(parent, use, edges)
         case ast.IfExp(test=test) if test is use.node:
             return STOP
-        case ast.IfExp() | ast.BoolOp() | ast.Await() | ast.BinOp(op=ast.Add()):
+        case ast.IfExp() | ast.BoolOp() | ast.Await() | ast.BinOp(op=ast.Add() | ast.Mult()):
             return (use.at(parent),)
         case ast.Call() | ast.keyword() if use.call is not None:
             return order_taken.passed(use, use.call, asked, edges)
