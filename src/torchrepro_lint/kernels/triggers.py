@@ -117,10 +117,13 @@ def _calls_of_kept(facts: ModuleFacts) -> Iterator[CallSite]:
     """`self.pool(x)` after `self.pool = F.adaptive_avg_pool2d`, or one of two that a test chooses."""
     functions, _ = _called_in(facts)
     for name in facts.calls.keys() & facts.attribute_sets.keys():
-        values = (s.value for s in facts.attribute_sets[name])
-        either = (v for value in values for v in ((value.body, value.orelse) if isinstance(value, ast.IfExp) else (value,)))
-        if any(isinstance(v, ast.Name | ast.Attribute) and last_name(v) in functions for v in either):
+        values = [arm for s in facts.attribute_sets[name] for arm in _arms(s.value)]
+        if any(isinstance(v, ast.Name | ast.Attribute) and last_name(v) in functions for v in values):
             yield from (site for site in facts.calls[name] if isinstance(site[0].func, ast.Attribute))
+
+
+def _arms(value: ast.expr | None) -> tuple[ast.expr | None, ...]:
+    return (value.body, value.orelse) if isinstance(value, ast.IfExp) else (value,)
 
 
 def _is_of_variable(call: ast.Call, scope: Scope) -> bool:
