@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from torchrepro_lint.index import ModuleFacts
-from torchrepro_lint.project.disk import is_file, yaml_reader
+from torchrepro_lint.project.disk import is_file, speaks_of, yaml_reader
 from torchrepro_lint.project.kinds import LISTED
 from torchrepro_lint.project.listed import ANY, EVERY_YAML, YAML, listed_as
 from torchrepro_lint.reading import CONFIGURATIONS
@@ -65,11 +65,19 @@ class Configurations:
 
     def every_yaml(self) -> list[ModuleFacts] | None:
         """The YAML files of the project that can be read; None where there are too many to look into."""
-        found = listed_as(EVERY_YAML, self._root, self._listed)
-        self._tracker.note((LISTED, EVERY_YAML), found)
+        found = self._every_yaml()
         if len(found) > MAX_CANDIDATES:
             return None
         return [facts for facts in map(self.read, found) if facts is not None]
+
+    def mentions(self, word: str) -> bool:
+        """Whether any YAML file of the project has a word."""
+        return any(self._ask(speaks_of, path, word) for path in self._every_yaml())
+
+    def _every_yaml(self) -> list[str]:
+        found = listed_as(EVERY_YAML, self._root, self._listed)
+        self._tracker.note((LISTED, EVERY_YAML), found)
+        return found
 
     def _bases(self, user: Path) -> list[str]:
         folders = [str(user.parent), *map(str, user.parent.parents)]

@@ -113,7 +113,9 @@ class Entropy(Domain[Sources]):
 
 def is_new_in_every_run(seeder: Seeder, program: Program) -> bool:
     """Whether a call seeds with a value that no two runs share, and that nobody may give instead; one that is drawn is
-    mostly printed, so that it can be."""
+    mostly printed, so that it can be. What a call that is given no seed takes is not known to be another."""
+    if seeder.seed is None and seeder.none == "random":
+        return True
     found = Entropy(program).sources(seeder.seed, seeder.scope) if seeder.seed is not None else ()
     made = [s for s in found if draw_at(s.node, s.scope, program) is None]
     return any(not any(about_seed(c.test) for c in conditions(source.node, source.scope)) for source in made)
