@@ -29,6 +29,7 @@ from torchrepro_lint.project.unknown import UNKNOWN
 _ENVIRONMENT = frozenset({"os.environ.get", "os.getenv"})
 MAX_ARMS = 4  # assignments to one name
 MAX_DEPTH = 8  # steps from one expression to the next
+NEAR = 4  # steps within which several calls of a function are looked at
 OBJECT = object()
 """Stands for a container or an object, which is not None."""
 
@@ -319,7 +320,7 @@ class Options:
         if [b.kind for b in bindings] != ["parameter"]:
             return None
         calls = self._program.callers_of(owner) or ()
-        if not 0 < len(calls) <= MAX_ARMS:
+        if not 0 < len(calls) <= (MAX_ARMS if at.depth < NEAR else 1):
             return None
         place = positional_parameters(owner).index(expr.id) if expr.id in positional_parameters(owner) else None
         given = [Call(call, scope, "", self._program).argument(expr.id, place) for call, scope in calls]
