@@ -37,6 +37,7 @@ from torchrepro_lint.project.unknown import UNKNOWN
 _ENVIRONMENT = frozenset({"os.environ.get", "os.getenv"})
 MAX_ARMS = 4  # assignments to one name
 MAX_DEPTH = 8  # steps from one expression to the next
+NEAR = 4  # steps within which several calls of a function are looked at
 OBJECT = object()
 """Stands for a container or an object, which is not None."""
 
@@ -105,7 +106,7 @@ class Options:
                 return [Default(value, settable=False)]
             case ast.IfExp():
                 return self._of_arms(expr, at)
-            case ast.Compare():
+            case ast.Compare() | ast.BoolOp() if _is_test(expr):
                 truth = self._truth(expr, at.deeper())
                 return [Default(truth.usual, settable=truth.certain is None)] if truth.usual is not None else None
             case ast.Name():
@@ -131,7 +132,7 @@ class Options:
             if assigned is not None:
                 return assigned
         found = self._written(name, at.scope) or self._assigned(name, at) or self._named(name, at.scope)
-        return found or self._left(name, at) or self._chosen_among(name, at)
+        return found or self._left(name, at) or self._given(name, at) or self._chosen_among(name, at)
 
     def _written(self, expr: ast.expr, scope: Scope) -> list[Default] | None:
         """What the code or a configuration file says, whichever calls are in progress."""
@@ -319,6 +320,21 @@ class Options:
             return None
         return self._held(default, at.moved(owner.parent or owner))
 
+    def _given(self, expr: ast.Name, at: _At) -> list[Default] | None:
+        """A parameter that each of the few calls of its function gives something that is known."""
+        owner, bindings = at.scope.binding_scope(expr.id), at.scope.bindings_of(expr)
+        if at.frame is not None or owner is None or owner.kind != "function":
+            return None
+        if [b.kind for b in bindings] != ["parameter"]:
+            return None
+        calls = self._program.callers_of(owner) or ()
+        if not 0 < len(calls) <= (MAX_ARMS if at.depth < NEAR else 1):
+            return None
+        place = positional_parameters(owner).index(expr.id) if expr.id in positional_parameters(owner) else None
+        given = [Call(call, scope, "", self._program).argument(expr.id, place) for call, scope in calls]
+        sites = [site for site in given if isinstance(site, Site)]
+        return _joined([self._held(s.node, at.moved(s.scope)) for s in sites]) if len(sites) == len(given) else None
+
     def _named(self, expr: ast.Name, scope: Scope) -> list[Default] | None:
         """A parameter that click or hydra fills in, or that is given all options at once."""
         owner = scope.binding_scope(expr.id)
@@ -410,6 +426,11 @@ class Options:
             return truth_of(found, lambda value: bool(compare(value, other)))
         except TypeError:
             return Truth.UNKNOWN
+
+
+def _is_test(expr: ast.Compare | ast.BoolOp) -> bool:
+    """Whether the value is True or False, not one of the operands, as that of `name or "none"` is."""
+    return isinstance(expr, ast.Compare) or all(isinstance(value, ast.Compare) for value in expr.values)
 
 
 def outcome(expr: ast.expr, scope: Scope, program: Program) -> Truth:

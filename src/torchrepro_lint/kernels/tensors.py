@@ -205,9 +205,12 @@ class Tensors(Domain[Traits]):
         return found._replace(gradient=True) if is_made else found
 
     def _returned(self, call: ast.Call, path: Path, scope: Scope, of: Of[Traits]) -> Traits:
-        """One item of what a project function or module returns."""
+        """One item of what a project function or module returns; not of a tensor that it returns in place of several
+        things: `return x, aux` in training, `return x` otherwise."""
         learned = any(map(self.layers.learns, self.layers.made(call.func, scope)))
         values = [(value, function) for function in self.layers.functions(call, scope) for value in function.returns]
+        if any(isinstance(value, ast.Tuple) for value, _ in values):
+            values = [(v, where) for v, where in values if isinstance(v, ast.Tuple) or of(v, where).tensor is not True]
         found = [self._item_returned(value, path, function, of, learned) for value, function in values]
         return self.join(found) if found else Traits(gradient=learned or None)
 

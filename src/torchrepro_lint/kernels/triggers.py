@@ -102,12 +102,28 @@ def _named_as_values() -> re.Pattern[bytes]:
 
 @remembered_last
 def calls_of_values(facts: ModuleFacts, program: Program) -> tuple[CallSite, ...]:
-    """The calls of what may be one of several layers: `pad_layer(1)`, `layers[name](1)`, `layer_of(name)(1)`. None in a
-    project that names no layer of the catalogue but to call it."""
-    if "torch" not in facts.source.text or not program.project.text.any_match(_named_as_values()):
+    """The calls of what may be one of several layers: `pad_layer(1)`, `layers[name](1)`, `layer_of(name)(1)`, in a
+    project that names a layer of the catalogue other than to call it; and those of what is kept as an attribute."""
+    if "torch" not in facts.source.text:
         return ()
+    kept = tuple(_calls_of_kept(facts))
+    if not program.project.text.any_match(_named_as_values()):
+        return kept
     named = (s for spelled, sites in facts.calls.items() if spelled != ITEM for s in sites if _is_of_variable(*s))
-    return (*facts.calls.get(ITEM, ()), *named)
+    return (*kept, *facts.calls.get(ITEM, ()), *named)
+
+
+def _calls_of_kept(facts: ModuleFacts) -> Iterator[CallSite]:
+    """`self.pool(x)` after `self.pool = F.adaptive_avg_pool2d`, or one of two that a test chooses."""
+    functions, _ = _called_in(facts)
+    for name in facts.calls.keys() & facts.attribute_sets.keys():
+        values = [arm for s in facts.attribute_sets[name] for arm in _arms(s.value)]
+        if any(isinstance(v, ast.Name | ast.Attribute) and last_name(v) in functions for v in values):
+            yield from (site for site in facts.calls[name] if isinstance(site[0].func, ast.Attribute))
+
+
+def _arms(value: ast.expr | None) -> tuple[ast.expr | None, ...]:
+    return (value.body, value.orelse) if isinstance(value, ast.IfExp) else (value,)
 
 
 def _is_of_variable(call: ast.Call, scope: Scope) -> bool:

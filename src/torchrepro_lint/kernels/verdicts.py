@@ -155,20 +155,16 @@ class _Reader:
         return known is True or (known is None and function.attr in catalogue.table("tensors")["only_tensors"])
 
     def chosen(self, node: ast.Call, scope: Scope) -> OperationVerdict | None:
-        """Of the call of a value that may be a layer of the catalogue, the first that varies."""
+        """Of the call of a value that may be an operation of the catalogue, the first that varies."""
         if self.program.resolve(node.func, scope) is not None and not isinstance(node.func, ast.Name):
             return None
         callees = self.program.values.callees(node, scope)
-        for name in callees:
-            if isinstance(name, str) and name in triggers() and name.startswith("torch.nn."):
-                found = self.verdict(Call(node, scope, name, self.program))
-                if found is None:
-                    continue
-                if callees == [name]:
-                    return found
-                clause = f"`{found.call.written}` is `{name}`"
-                return replace(found, certainty=Certainty.DEPENDS, depends=(clause, *found.depends))
-        return None
+        known = [name for name in callees if isinstance(name, str) and name in triggers()]
+        found = [v for name in known if (v := self.verdict(Call(node, scope, name, self.program))) is not None]
+        if not found or len(found) == len(callees):  # whichever it is, it varies
+            return found[0] if found else None
+        clause = f"`{found[0].call.written}` is `{found[0].call.name}`"
+        return replace(found[0], certainty=Certainty.DEPENDS, depends=(clause, *found[0].depends))
 
     # -- one call -----------------------------------------------------------------------------------------------
     def verdict(self, call: Call) -> OperationVerdict | None:

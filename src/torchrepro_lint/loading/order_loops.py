@@ -126,6 +126,8 @@ def _filled(effect: Effect, target: ast.expr, facts: ModuleFacts, edges: Edges) 
     scope, statement = facts.scope_of(effect.node), facts.statement(effect.node)
     if shown == "mapping" and _has_places(target, scope):
         return
+    if isinstance(effect.node, ast.AugAssign) and _is_array(target, scope):
+        return  # a sum
     bound = scope.bindings_of(target) if isinstance(target, ast.Name) and shown == "sequence" else ()
     names = (target, *(name for binding in bound for name in other_names(binding)))
     for name in names:
@@ -153,15 +155,22 @@ def _has_places(target: ast.expr, scope: Scope) -> bool:
     return bool(values) and all(isinstance(v, ast.expr) and _is_of_places(v) for v in values)
 
 
+def _is_array(target: ast.expr, scope: Scope) -> bool:
+    """Whether a name begins as an array of a fixed size, to which numbers are added: `counts = np.zeros(10)`."""
+    return isinstance(target, ast.Name) and any(_makes_array(b.value) for b in scope.bindings_of(target))
+
+
 def _is_of_places(value: ast.expr) -> bool:
     match value:
         case ast.List() | ast.ListComp():
             return True
         case ast.BinOp(op=ast.Mult(), left=left, right=right):
             return isinstance(left, ast.List) or isinstance(right, ast.List)
-        case ast.Call(func=ast.Attribute(attr=name)):
-            return name in _ARRAYS
-    return False
+    return _makes_array(value)
+
+
+def _makes_array(value: ast.expr | None) -> bool:
+    return isinstance(value, ast.Call) and isinstance(value.func, ast.Attribute) and value.func.attr in _ARRAYS
 
 
 def _is_text(target: ast.expr, facts: ModuleFacts) -> bool:

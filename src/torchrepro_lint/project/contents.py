@@ -19,7 +19,8 @@ _TESTING = ("unittest", "pytest")
 _COPIES = frozenset({"third_party", "third-party", "thirdparty", "3rdparty", "vendor", "vendored", "_vendor"})
 _TEST_FOLDERS = frozenset({"test", "tests", "testing", "unittest", "unittests", "unit_test", "unit_tests"})
 _HARMLESS = (ast.Import, ast.ImportFrom, ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Pass)
-_WORK = ("parse_args", "backward", "fit", "learn", "submit", "optimize", "spawn")
+_WORK = ("parse_args", "backward", "zero_grad", "fit", "learn", "submit", "optimize", "spawn", "Adam", "AdamW", "SGD",
+         "RMSprop")  # fmt: skip
 _STARTS = re.compile(r"(?:main|run|train)(?:_\w+)?")
 _CONFIGURES = ("seed", "cudnn", "determinis", "add_argument")
 
@@ -94,9 +95,9 @@ def only_defines(facts: ModuleFacts, name: str) -> bool:
     return False
 
 
-def start_of(facts: ModuleFacts) -> Literal["", "test", "guard", "main", "options", "script"]:
+def start_of(facts: ModuleFacts) -> Literal["", "test", "guard", "main", "work", "script"]:
     """How a program starts in a file: for certain by a `guard` or as a `main` file, which nothing imports; if nothing
-    else imports it, as a `script`, or one that reads `options` or trains, as no library does."""
+    else imports it, as a `script`, or one that does the `work` of a program, as no library does."""
     if is_test(facts):
         return "test"
     if facts.guard is not None:
@@ -110,7 +111,7 @@ def start_of(facts: ModuleFacts) -> Literal["", "test", "guard", "main", "option
         return "main"
     if any(b.level for b in facts.imports):
         return ""  # without a guard, a script cannot import relatively
-    return "options" if _works_at_top(facts) else "script"
+    return "work" if _works_at_top(facts) else "script"
 
 
 def _works_at_top(facts: ModuleFacts) -> bool:

@@ -45,8 +45,8 @@ def entries(facts: ModuleFacts, project: Project) -> list[Entry]:
 def _starts(start: str | None, path: Path, project: Project) -> bool:
     """Whether a file that starts so is a program without a guard or a command."""
     if start == "script" and project.disk(exists, str(path.parent / "__init__.py")):
-        return False  # part of a package: a script there has a guard or options
-    return start == "main" or (start in ("script", "options") and not _is_imported(path, project))
+        return False  # part of a package: a script there has a guard, reads options or trains
+    return start == "main" or (start in ("script", "work") and not _is_imported(path, project))
 
 
 def files_of_programs(facts: ModuleFacts, project: Project) -> set[Path]:

@@ -12,6 +12,7 @@ from torchrepro_lint import catalogue
 from torchrepro_lint.dataflow import UNKNOWN, Call, Program, Site, remembered_in_file
 from torchrepro_lint.dataflow.abstract_values import Result
 from torchrepro_lint.dataflow.grafts import graft
+from torchrepro_lint.dataflow.options import outcome
 from torchrepro_lint.index import ModuleFacts, Scope, last_name
 from torchrepro_lint.rng.fresh_weights import drawn_weights, may_draw_weights
 from torchrepro_lint.rng.library_objects import LibraryObject
@@ -103,7 +104,7 @@ def draw_of(program: Program, name: str | None, call: ast.Call, scope: Scope) ->
     if kind is None:
         return None
     seed = next((a for a in row.get("unless", ()) if a in _OWN_SEEDS), "")
-    return Draw(row["family"], kind, call, scope, site.written, bool(row.get("deferred")), seed)
+    return Draw(row["family"], kind, call, scope, site.written, bool(row.get("deferred")), seed, row.get("sure", True))
 
 
 def draw_at(call: ast.Call, scope: Scope, program: Program) -> Draw | None:
@@ -223,10 +224,17 @@ def _asked_row(name: str | None, call: ast.Call, scope: Scope, program: Program)
         package, _, last = (name or "").rpartition(".")
         if name is not None and (package.partition(".")[0] != row["package"] or last not in row["names"]):
             continue  # a configuration, or an object that is only made
-        if _given(Call(call, scope, "", program), row["argument"], row) is True:
-            found: Mapping[str, Any] = row
+        site = Call(call, scope, "", program)
+        given = _given(site, row["argument"], row)
+        if given is True or (given is UNKNOWN and _is_usual(site.argument(row["argument"]), program)):
+            found: Mapping[str, Any] = row if given is True else {**row, "sure": False}
             return found
     return None
+
+
+def _is_usual(argument: object, program: Program) -> bool:
+    """Whether an argument is true unless an option is given: `do_sample=temperature > 0`."""
+    return isinstance(argument, Site) and outcome(argument.node, argument.scope, program).usual is True
 
 
 def _loader_draw(site: Call) -> Draw | None:

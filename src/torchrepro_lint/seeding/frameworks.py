@@ -50,6 +50,9 @@ def asks_for_determinism(files: Iterable[ModuleFacts]) -> bool:
     return any("deterministic" in f.attribute_sets or any(name in f.calls for name in called) for f in files)
 
 
+_AT_MOST_ONE = (0, 1, "1")  # GPUs
+
+
 def is_one_process(trainer: Call) -> bool:
     """Whether a trainer surely runs a single process."""
     rows = {**catalogue.names("frameworks", "trainers"), **catalogue.names("frameworks", "fabrics")}
@@ -65,5 +68,5 @@ def _is_one(trainer: Call, name: str) -> bool:
         return False
     if isinstance(passed.node, ast.List):
         return len(passed.node.elts) == 1
-    value = trainer.program.literal(passed.node, passed.scope)
-    return value is not UNKNOWN and value is not True and value in (1, "1")
+    values = trainer.program.constants(passed.node, passed.scope) or [UNKNOWN]
+    return all(not isinstance(value, bool) and value in _AT_MOST_ONE for value in values)  # `0 if args.cpu else 1`

@@ -324,10 +324,10 @@ class Seeding:
     def is_trial(self) -> bool:
         """Whether this is the guard of a module, which takes a step or two with made-up input to see that the code
         runs: it reads nothing, but weights where it makes nothing of the gradients, keeps nothing, and trains in no
-        loop; or a program that only measures how long made-up work takes. A module lies in a package, or defines what
-        is called on, and runs no function that is a program."""
+        loop; or a program, with a guard or in a package, that only measures how long made-up work takes. A module lies
+        in a package, or defines what is called on, and runs no function that is a program."""
         if not self.entry.is_guarded:
-            return False
+            return self.in_package and self.measures_time
         if self.measures_time:
             return True
         is_in_vain = "backward" in self.reached and not self.updates
