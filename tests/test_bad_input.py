@@ -249,6 +249,34 @@ def test_a_file_from_before_async_was_a_keyword_is_checked_and_fixed(tmp_path: P
     assert (tmp_path / "train.py").read_text() == text.format(False)
 
 
+NEWER = [
+    'print(f"{names["a"]}, {", ".join(names)}")',
+    "print(f'{chr(10).join(names)}{'\\n'.join(names)}')",
+    'print(f"{len(\n    names\n)} of {names["a"]}")',
+    'print(f"{{}} {f"{names["a"]!r:>{len("ab")}}"}")',
+]
+
+
+@pytest.mark.skipif(sys.version_info >= (3, 12), reason="this Python reads them")
+@pytest.mark.parametrize("line", NEWER)
+def test_a_file_whose_formatted_strings_are_newer_is_checked_and_left_as_it_is(line: str, tmp_path: Path) -> None:
+    text = f'import torch\n\nnames = {{"a": "b"}}\n{line}  # "it\'s"\ntorch.backends.cudnn.benchmark = True\n'
+    (tmp_path / "train.py").write_text(text)
+    done = lint("check", ".", "--fix", "--output-format", "concise", cwd=tmp_path)
+    assert done.returncode == 2
+    assert re.search(r"^train\.py:\d+:\d+: TRP001 ", done.stdout, re.MULTILINE)
+    assert re.search(rf"^train\.py:{text.count(chr(10))}:\d+: TRP401 ", done.stdout, re.MULTILINE)
+    assert (tmp_path / "train.py").read_text() == text
+
+
+@pytest.mark.parametrize("text", ['print(f"{a["b"', 'f"{x # }"', 'f"{x}\n"', 'print("a\n")', 'f"{a["b"]}" * ('])
+def test_what_is_no_newer_string_is_told_alone(text: str, tmp_path: Path) -> None:
+    (tmp_path / "train.py").write_text(f"import torch\ntorch.backends.cudnn.benchmark = True\n{text}\n")
+    status, findings = reported(tmp_path)
+    assert status == 2
+    assert [f[1] for f in findings if f[0] == "train.py"] == ["TRP001"]
+
+
 # -- files that are not files -----------------------------------------------------------------------------------
 LISTS = [".gitignore", ".git/info/exclude", "requirements.txt", "requirements-dev.txt", "environment.yml"]
 CONFIGURATIONS = ["pyproject.toml", "torchrepro-lint.toml"]

@@ -181,7 +181,7 @@ def shown_range(facts: ModuleFacts, node: ast.AST) -> Range:
 
 
 def _fix(card: Card, draft: Draft, facts: ModuleFacts, *, with_edits: bool) -> Fix | None:
-    if not draft.edits:
+    if not draft.edits or facts.source.is_rewritten:
         return None
     edits = made(draft.edits) if with_edits or isinstance(draft.edits, tuple) else ()
     is_unsafe = draft.unsafe or card.fix == "unsafe" or is_a_copy(facts)

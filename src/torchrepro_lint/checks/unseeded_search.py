@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
 
 from torchrepro_lint import catalogue
@@ -10,6 +11,7 @@ from torchrepro_lint.checks.draft import Draft
 from torchrepro_lint.dataflow import Module, Program
 from torchrepro_lint.dataflow.execution_count import runs_often
 from torchrepro_lint.project.contents import is_test
+from torchrepro_lint.rng.generators import is_used
 from torchrepro_lint.rng.own_seed import generator_seed
 
 SAMPLERS, STUDIES = "samplers", "studies"
@@ -26,6 +28,10 @@ def unseeded_search(module: Module, program: Program) -> Iterator[Draft]:
         if call.subclass is not None or call.given(argument, row.get("position")) is not False:
             continue
         if other is not None and call.given(other) is not False:
+            continue
+        if call.name in studies and not is_used(call, program):
+            continue  # a storage is tried out
+        if any(isinstance(around, ast.ExceptHandler) for around in call.facts.ancestors(call.node)):
             continue
         is_once = row["fix"] and not runs_often(program, call.node, call.scope)
         yield Draft(

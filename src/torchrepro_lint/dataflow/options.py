@@ -118,7 +118,8 @@ class Options:
                 found = self._written(expr, at.scope)
                 return found or self._configured(str(key), at.scope, of_section=is_section(holder))
             case ast.Call():
-                return self._written(expr, at.scope) or self._of_environment(expr, at.scope)
+                found = self._written(expr, at.scope) or self._of_environment(expr, at.scope)
+                return found or self._left_out(expr, at.scope)
             case _:
                 return self._written(expr, at.scope)
 
@@ -166,6 +167,16 @@ class Options:
                 asked = self._program.qualified(call.func, scope)
                 value = constant(rest[0]) if rest else None
                 return [Default(value, settable=True)] if asked in _ENVIRONMENT and value is not UNKNOWN else None
+        return None
+
+    def _left_out(self, call: ast.Call, scope: Scope) -> list[Default] | None:
+        """`getattr(config, "seed", None)` of an entry that the configuration files have not."""
+        match call:
+            case ast.Call(func=ast.Name(id="getattr"), args=[holder, ast.Constant(value=str(name)) as key, other]) if (
+                _is_for_seed(name)
+            ):
+                value = constant(other) if self._has_entry(holder, key, scope) is Truth.RARELY else UNKNOWN
+                return [Default(value, settable=True)] if value is not UNKNOWN else None
         return None
 
     def _of_arms(self, choice: ast.IfExp, at: _At) -> list[Default] | None:
@@ -394,6 +405,10 @@ class Options:
                 return self._truth(value, at)
             case ast.Compare(left=left, ops=[op], comparators=[right]):
                 return self._compared(left, op, right, at)
+            case ast.Call(func=ast.Name(id="hasattr"), args=[holder, ast.Constant(value=str(name)) as key]) if (
+                _is_for_seed(name)  # other names may be those of methods
+            ):
+                return self._has_entry(holder, key, at.scope)
             case _:
                 return truth_of(self._values(test, at), bool)
 

@@ -34,11 +34,16 @@ def build(source: SourceFile, *, is_compact: bool = False) -> ModuleFacts:
 
 def readable(source: SourceFile) -> SourceFile | None:
     """What of a file that is no Python can be read all the same, every place as it was: a notebook without the cells
-    that are none, a file from before Python 3.7 that has `async` as a name."""
+    that are none, a file from before Python 3.7 that has `async` as a name, one whose formatted strings are of 3.12."""
     if source.cells:
         return _without_broken_cells(source)
     text = _ASYNC.sub("asyn_", source.whole)
-    return source.with_text(text) if text != source.whole and _is_read(text) else None
+    if text != source.whole and _is_read(text):
+        return source.with_text(text)
+    from torchrepro_lint.source.newer_strings import written_for_older  # few files need it
+
+    text = written_for_older(source.whole)
+    return source.with_text(text, is_rewritten=True) if text != source.whole and _is_read(text) else None
 
 
 def _without_broken_cells(source: SourceFile) -> SourceFile | None:

@@ -36,6 +36,11 @@ def is_given_a_state(call: Call, program: Program) -> bool:
     return _is_one_of_several(call) or any(call.facts.attribute_sets.get(name) for name in table["attributes"])
 
 
+def is_used(call: Call, program: Program) -> bool:
+    """Whether what a call makes is more than assigned to a variable that nothing reads."""
+    return not isinstance(_target(call), ast.Name) or bool(_reads(call, program))
+
+
 def _reads(call: Call, program: Program) -> Sequence[Site]:
     """Where the variable or `self` attribute that the generator is assigned to is read."""
     target, statement = _target(call), call.facts.statement(call.node)

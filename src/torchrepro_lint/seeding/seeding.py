@@ -176,7 +176,7 @@ class Seeding:
     @cached_property
     def trains(self) -> bool:
         """Whether gradients are computed anywhere on the path, or in a function of the name of one that is called."""
-        if self._is_trained_by_library:
+        if self.is_trained_by_library:
             return True
         if self.reached & _LOOKS and (self.loads_weights or self._is_pretrained) and not self.updates:
             return False  # it looks at the gradients of predictions
@@ -195,7 +195,7 @@ class Seeding:
     @property
     def trains_repeatedly(self) -> bool:
         """Whether a loop computes gradients again and again, or a library does; not a step or two that are shown."""
-        if self._is_trained_by_library:
+        if self.is_trained_by_library:
             return True
 
         def callers(name: str) -> set[str]:
@@ -209,7 +209,8 @@ class Seeding:
         return False
 
     @property
-    def _is_trained_by_library(self) -> bool:
+    def is_trained_by_library(self) -> bool:
+        """Whether a library computes the gradients: its trainer, or what learns in an environment."""
         if "LightningCLI" in self.reached or ("train" in self.reached and self.reached & _TRAINERS):
             return True
         return any(self._is_by_library(*site) for site in self.calls("train")) or any(

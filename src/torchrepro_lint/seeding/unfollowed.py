@@ -160,7 +160,7 @@ def may_train(seeding: Seeding, program: Program) -> bool:
     parameters, calls a framework's fit or resumes an optimizer, or something chosen at run time has methods that do."""
     if _steps_a_model(seeding) or any(_fits(call, scope, program) for call, scope in seeding.calls("fit")):
         return True
-    if _resumes_an_optimizer(seeding, program):
+    if seeding.is_trained_by_library or _resumes_an_optimizer(seeding, program):
         return True
     return _chooses(seeding) and _trains_by_name({_last(s) for s in unfollowed(seeding, program)}, program)
 

@@ -39,7 +39,7 @@ class SourceFile:
     code cells joined in order; `cells` has (first line in `text`, 1-based number among all cells) for each, and
     `document` is the JSON around them. Otherwise `document` is the text itself. `digest` names the bytes; `is_read` is
     told whenever anything is taken from the text, and `is_searched` of what it is asked for; `whole` is the text too,
-    unobserved.
+    unobserved. In one that `is_rewritten`, other words stand for what this Python cannot read: none may get into a fix.
     """
 
     __slots__ = (
@@ -57,6 +57,7 @@ class SourceFile:
         "document",
         "encoding",
         "is_read",
+        "is_rewritten",
         "is_searched",
         "kind",
         "path",
@@ -75,7 +76,9 @@ class SourceFile:
         cells: tuple[tuple[int, int], ...] = (),
         document: str | None = None,
         digest: str = "",
+        is_rewritten: bool = False,
     ) -> None:
+        self.is_rewritten = is_rewritten
         self.path = path
         self.rel = rel
         self.whole = text
@@ -229,10 +232,10 @@ class SourceFile:
         end = Position(range.end.line - first + 1, range.end.column)
         return Location(self.rel, Range(start, end), number)
 
-    def with_text(self, text: str) -> SourceFile:
-        """The same file with other characters at the same places of a notebook's code."""
+    def with_text(self, text: str, *, is_rewritten: bool = False) -> SourceFile:
+        """The same file with other characters at the same places of its code."""
         return SourceFile(self.path, self.rel, text, encoding=self.encoding, bom=self.bom, cells=self.cells,
-                          document=self.document, digest=self.digest)  # fmt: skip
+                          document=self.document, digest=self.digest, is_rewritten=is_rewritten)  # fmt: skip
 
     def encode(self, document: str) -> bytes:
         """`document` as this file would hold it: same encoding, byte order mark put back."""
