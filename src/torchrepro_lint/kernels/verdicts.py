@@ -28,6 +28,7 @@ from torchrepro_lint.kernels.programs import goes_to_gpu, is_never_trained, stay
 from torchrepro_lint.kernels.signatures import listed
 from torchrepro_lint.kernels.tensors import Tensors
 from torchrepro_lint.kernels.triggers import (
+    LAYERS,
     METHOD,
     calls_of_values,
     derives,
@@ -160,7 +161,7 @@ class _Reader:
             return None
         callees = self.program.values.callees(node, scope)
         for name in callees:
-            if isinstance(name, str) and name in triggers() and name.startswith("torch.nn."):
+            if isinstance(name, str) and name in triggers() and name.startswith(LAYERS):
                 found = self.verdict(Call(node, scope, name, self.program))
                 if found is None:
                     continue
