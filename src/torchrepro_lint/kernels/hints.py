@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ast
 import re
+from collections.abc import Iterable
 
 from torchrepro_lint.index import Scope
 
@@ -22,6 +23,8 @@ _TARGET = re.compile(r"^(?:gt|ground_truth|labels?|targets?)$|^(?:gt|ground_trut
 _MASK = re.compile(r"(?:^|_)mask(?:_|$)")  # of ones and zeros, in whatever type
 _SOFT = re.compile(r"soft|pred|logit|prob|score|weight|learn|hat(?:_|$)")
 _WHOLE = re.compile(r"(?:^|_)(?:ids|idxs?|indices|seq_?lens?|seqlens?|lengths)(?:_[qk])?$")
+_LOSS = re.compile(r"(?:Loss|Criterion|Discriminator)(?:[A-Z0-9_]\w*)?$")
+_PREDICTED = re.compile(r"(?:^|_)(?:hat|pred\w*|fakes?|gen\w*|recon\w*|outputs?|logits?|est\w*|student)(?:_|$)")
 _LOADED = re.compile(r"loader|dataset|batch", re.IGNORECASE)
 # `x (Tensor): input image`, `input: RGB image tensor with shape ...`: not what a model made of it.
 _TOLD = (
@@ -44,6 +47,16 @@ def is_input(name: str, function: Scope) -> bool:
     """Whether a parameter is called or described like data, or handed to an image encoder, itself or what is made of it
     first."""
     return _INPUT.search(name) is not None or _is_encoded(name, function) or _is_told(name, function)
+
+
+def is_loss(name: str) -> bool:
+    """Whether a module class is called like what judges the results of another model."""
+    return _LOSS.search(name) is not None
+
+
+def are_predicted(names: Iterable[str]) -> set[str]:
+    """The parameters that are called like what a model has made: `y_hat`, `pred_wave`."""
+    return {name for name in names if _PREDICTED.search(name) is not None}
 
 
 def is_target(name: str) -> bool:

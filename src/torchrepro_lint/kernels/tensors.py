@@ -13,7 +13,7 @@ from typing import TypeAlias
 
 from torchrepro_lint.dataflow import CallSite, Domain, Of, Program, Written
 from torchrepro_lint.dataflow.abstract_values import MAX_ITEMS, Display, Origin, Result, display_item, put_items
-from torchrepro_lint.dataflow.binding import argument_for, field_value
+from torchrepro_lint.dataflow.binding import argument_for, field_value, named_parameters
 from torchrepro_lint.dataflow.domain import Passed
 from torchrepro_lint.dataflow.reaching_definitions import shape_names
 from torchrepro_lint.index import Binding, Scope, keyword_value
@@ -288,7 +288,22 @@ class Tensors(Domain[Traits]):
             found = found._replace(floating=said.floating)
         if found.gradient is not True and found.whole is None and hints.is_mask(name):
             found = found._replace(whole=True)
-        return found if passed else found._replace(gradient=False if hints.is_input(name, function) else None)
+        if not passed and hints.is_input(name, function):
+            return found._replace(gradient=False)
+        if found.gradient is None and found.tensor and not found.whole and self._judges(name, function):
+            self.program.store.decided_by_name("what a loss is given", (function.facts.source.rel, function.name, name))
+            return found._replace(gradient=True)
+        return found
+
+    def _judges(self, name: str, function: Scope) -> bool:
+        """Whether a parameter of the `forward` of a loss, or of a discriminator, may be what a model has made."""
+        owner = function.parent
+        if owner is None or not self._is_forward(function) or not hints.is_loss(owner.own_name):
+            return False
+        predicted = hints.are_predicted(named_parameters(function))
+        if predicted:
+            return name in predicted
+        return not (hints.is_input(name, function) or hints.is_target(name) or hints.is_whole(name))
 
     def _is_forward(self, function: Scope) -> bool:
         return function.own_name == "forward" and self.layers.is_module(function.parent)

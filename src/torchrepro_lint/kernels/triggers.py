@@ -17,6 +17,7 @@ from torchrepro_lint.dataflow import CallSite, Program, remembered_last
 from torchrepro_lint.index import ITEM, ModuleFacts, Scope, last_name
 
 METHOD = "torch.Tensor."
+LAYERS = ("torch.nn.", "torch_geometric.nn.", "dgl.nn.")  # what modules' names begin with
 GETTER = "_jit_get_operation"  # of torch._C: gives the operation "aten::name", as `torch.ops.aten.name` does
 
 
@@ -94,10 +95,15 @@ def function_calls(facts: ModuleFacts) -> Iterator[tuple[frozenset[str], ast.Cal
 
 @cache
 def _named_as_values() -> re.Pattern[bytes]:
-    """`nn.ReflectionPad2d` without a call."""
-    names = {name.rpartition(".")[2] for name in triggers() if name.startswith("torch.nn.") and not name.islower()}
-    classes = sorted(name for name in names if name[:1].isupper())
-    return re.compile(rb"nn\.(?:%b)\b(?!\s*\()" % "|".join(classes).encode())
+    """`nn.ReflectionPad2d` without a call, and `layer=GCNConv`, `{"gcn": GCNConv}` of a package of layers."""
+    own, others = _classes(LAYERS[:1]), _classes(LAYERS[1:])
+    return re.compile(rb"nn\.(?:%b)\b(?!\s*\()|[=:({[]\s*(?:\w+\.)*(?:%b)\b(?!\s*[(.])" % (own, others))
+
+
+def _classes(beginnings: tuple[str, ...]) -> bytes:
+    """The last parts of layers' names, as alternatives."""
+    names = {name.rpartition(".")[2] for name in triggers() if name.startswith(beginnings)}
+    return "|".join(sorted(name for name in names if name[:1].isupper())).encode()
 
 
 @remembered_last

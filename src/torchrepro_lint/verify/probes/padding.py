@@ -76,15 +76,29 @@ def stft_reflect(device: torch.device, arguments: Given) -> Iterator[Experiment]
     """Frames that overlap fourfold."""
     known.fixed(arguments, "center", True)
     known.fixed(arguments, "pad_mode", "reflect")
+    yield _frames(device, arguments, center=True)
+
+
+@probe("stft-frames")
+def stft_frames(device: torch.device, arguments: Given) -> Iterator[Experiment]:
+    """The same without the padding."""
+    known.fixed(arguments, "center", False)
+    yield _frames(device, arguments, center=False)
+
+
+def _frames(device: torch.device, arguments: Given, *, center: bool) -> Experiment:
     size = known.integer(arguments, "n_fft", 256)
     hop = known.integer(arguments, "hop_length", max(1, size // 4))
     draws = Draws(device, arguments)
     x = draws.normal(*known.shape(arguments, (4, size * on(device, 16, 128))), grad=True)
     long = known.integer(arguments, "win_length", size)
     window = torch.hann_window(long, device=device)
-    yield Experiment(
-        f"x {words(x)}, n_fft={size}, hop_length={hop}, win_length={long}, centred with reflection; backward",
+    padded = "centred with reflection" if center else "not centred"
+    return Experiment(
+        f"x {words(x)}, n_fft={size}, hop_length={hop}, win_length={long}, {padded}; backward",
         (x, window),
-        lambda x, window: torch.view_as_real(torch.stft(x, size, hop, long, window=window, return_complex=True)),
+        lambda x, window: torch.view_as_real(
+            torch.stft(x, size, hop, long, window=window, center=center, return_complex=True)
+        ),
         backward=True,
     )
