@@ -15,6 +15,7 @@ from torchrepro_lint.rng.generators import is_used
 from torchrepro_lint.rng.own_seed import generator_seed
 
 SAMPLERS, STUDIES = "samplers", "studies"
+_SEARCHES = frozenset({"optimize", "ask"})
 
 
 def unseeded_search(module: Module, program: Program) -> Iterator[Draft]:
@@ -29,8 +30,9 @@ def unseeded_search(module: Module, program: Program) -> Iterator[Draft]:
             continue
         if other is not None and call.given(other) is not False:
             continue
-        if call.name in studies and not is_used(call, program):
-            continue  # a storage is tried out
+        is_searched = not call.facts.calls.keys().isdisjoint(_SEARCHES)
+        if call.name in studies and not (is_searched and is_used(call, program)):
+            continue  # a storage is tried out, or the trials of another study are copied
         if any(isinstance(around, ast.ExceptHandler) for around in call.facts.ancestors(call.node)):
             continue
         is_once = row["fix"] and not runs_often(program, call.node, call.scope)
