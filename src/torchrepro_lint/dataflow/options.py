@@ -118,8 +118,7 @@ class Options:
                 found = self._written(expr, at.scope)
                 return found or self._configured(str(key), at.scope, of_section=is_section(holder))
             case ast.Call():
-                found = self._written(expr, at.scope) or self._of_environment(expr, at.scope)
-                return found or self._left_out(expr, at.scope)
+                return self._written(expr, at.scope) or self._of_environment(expr, at.scope)
             case _:
                 return self._written(expr, at.scope)
 
@@ -158,7 +157,8 @@ class Options:
         return self._in_files(expr, scope)
 
     def _of_environment(self, call: ast.Call, scope: Scope) -> list[Default] | None:
-        """A seed that the environment may hold, `os.environ.get("SEED")`: what it is where nobody sets the variable."""
+        """A seed that the environment may hold, `os.environ.get("SEED")`: what it is where nobody sets the variable; or
+        one that `getattr` finds in no configuration file."""
         inner = call.args[0] if len(call.args) == 1 else None
         if isinstance(call.func, ast.Name) and call.func.id == "int" and isinstance(inner, ast.Call):
             return self._of_environment(inner, scope)
@@ -167,7 +167,7 @@ class Options:
                 asked = self._program.qualified(call.func, scope)
                 value = constant(rest[0]) if rest else None
                 return [Default(value, settable=True)] if asked in _ENVIRONMENT and value is not UNKNOWN else None
-        return None
+        return self._left_out(call, scope) if getattr(call.func, "id", "") == "getattr" else None
 
     def _left_out(self, call: ast.Call, scope: Scope) -> list[Default] | None:
         """`getattr(config, "seed", None)` of an entry that the configuration files have not."""
