@@ -167,13 +167,19 @@ class Calls:
         found = Traits(tensor=True, floating=True, gradient=True)
         if not built.args or any(isinstance(a, ast.Starred) for a in built.args):
             return found
+        ranks_after: set[int | None] = set()  # those that the last layers may give
         for layer in reversed(built.args):
-            after = {self._rank_after(m) for m in self.layers.made(layer, made_in)}
-            rank = after.pop() if len(after) == 1 else None
-            if rank != _AS_BEFORE:
-                return found if rank is None else found.ranked(rank)
-        given = self._given(call, scope)
-        return found._replace(least=given.least, most=given.most)
+            after = {self._rank_after(m) for m in self.layers.made(layer, made_in)} or {None}
+            ranks_after |= after - {_AS_BEFORE}
+            if _AS_BEFORE not in after:
+                break
+        else:
+            given = self._given(call, scope)
+            if not ranks_after:
+                return found._replace(least=given.least, most=given.most)
+            ranks_after.add(given.rank)
+        rank = ranks_after.pop() if len(ranks_after) == 1 else None
+        return found if rank is None else found.ranked(rank)
 
     def _rank_after(self, made: Result) -> int | None:
         forward = self.layers.forward(made)
