@@ -167,18 +167,18 @@ class Calls:
         found = Traits(tensor=True, floating=True, gradient=True)
         if not built.args or any(isinstance(a, ast.Starred) for a in built.args):
             return found
-        ranks: set[int | None] = set()
+        ranks_after: set[int | None] = set()  # those that the last layers may give
         for layer in reversed(built.args):
             after = {self._rank_after(m) for m in self.layers.made(layer, made_in)} or {None}
-            ranks |= after - {_AS_BEFORE}
-            if _AS_BEFORE not in after or None in ranks:
+            ranks_after |= after - {_AS_BEFORE}
+            if _AS_BEFORE not in after:
                 break
         else:
             given = self._given(call, scope)
-            if not ranks:
+            if not ranks_after:
                 return found._replace(least=given.least, most=given.most)
-            ranks.add(given.rank)
-        rank = ranks.pop() if len(ranks) == 1 else None
+            ranks_after.add(given.rank)
+        rank = ranks_after.pop() if len(ranks_after) == 1 else None
         return found if rank is None else found.ranked(rank)
 
     def _rank_after(self, made: Result) -> int | None:
