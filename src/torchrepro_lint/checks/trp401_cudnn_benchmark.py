@@ -47,6 +47,7 @@ def check(module: Module, program: Program) -> Iterator[Draft]:
             _is_after_speed(setting.facts, program)
             or is_explained(setting)
             or is_set_back(setting)
+            or _has_constant(setting)
             or is_handed_on(setting)
             or _has_switch_of_its_own(setting)
             or is_never_seeded(setting.facts, program)
@@ -116,6 +117,12 @@ def _turning_off(facts: ModuleFacts, program: Program) -> frozenset[Scope]:
     """The functions of a file that turn the switch off."""
     settings = stated(Module(facts, program), OWNER, NAME).settings
     return frozenset(setting.scope.function for setting, value in settings if value is False)
+
+
+def _has_constant(setting: Setting) -> bool:
+    """Whether a constant is there for the switch alone, by its name, which would then mean nothing:
+    `cudnn.benchmark = CUDNN_BENCHMARK`."""
+    return isinstance(setting.value, ast.Name | ast.Attribute) and "benchmark" in last_name(setting.value).lower()
 
 
 def _has_switch_of_its_own(setting: Setting) -> bool:
