@@ -120,7 +120,9 @@ def is_test(facts: ModuleFacts) -> bool:
     """Files of unit tests, by what they import, where they lie, and the names that test runners look for."""
     *folders, name = facts.source.rel.split("/")
     stem = name.rpartition(".")[0]
-    if stem in ("conftest", "setup") or "tests" in folders or "test_utils" in folders:
+    if stem in ("conftest", "setup", "tests") or "tests" in folders or "test_utils" in folders:
+        return True
+    if stem.endswith("_tests"):  # of several: a program that evaluates is a `_test`
         return True
     if not facts.packages.isdisjoint(_TESTING):
         return True
