@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from torchrepro_lint import catalogue
+from torchrepro_lint.checks.seed_doubts import is_one_round
 from torchrepro_lint.checks.seed_edit import seed_fix
 from torchrepro_lint.dataflow import Call, Program, remembered
 from torchrepro_lint.dataflow.abstract_values import Constant
@@ -51,6 +52,7 @@ def is_unclear(call: Call, seed: str, program: Program) -> bool:
         or is_for_evaluation(call)
         or _augments_alike(call)
         or is_only_looked_at(call)
+        or (bool(call.facts.source.cells) and training.trains_nothing(call.facts, program))
         or call.node in _made_again(call.facts, call.program)
     )
 
@@ -67,6 +69,7 @@ def is_seed_unclear(call: Call, seed: str, program: Program) -> bool:
         or (seed.isdecimal() and _is_given_a_seed(call.scope.function))
         or (call.name != _SPLITS and seed.isdecimal() and _misses_seed(call.facts, call.program))
         or (call.name != _SPLITS and is_never_seeded(call.facts, call.program))
+        or (call.name != _SPLITS and any(map(is_one_round, _running(call.facts, call.program))))
     )
 
 

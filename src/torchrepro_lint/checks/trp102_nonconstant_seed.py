@@ -157,7 +157,7 @@ def _stands_in(value: ast.expr, source: Source) -> bool:
     option, or the program tells it, so that it can be given the next time."""
     facts = source.scope.facts
     match facts.statement(value):
-        case ast.Assign(targets=[ast.Attribute() | ast.Subscript()]):
+        case ast.Assign(targets=[ast.Attribute() | ast.Subscript()]) | ast.Expr():
             is_kept = True
         case _:
             is_kept = _is_shown(facts, value)

@@ -9,7 +9,14 @@ from collections.abc import Iterator, Sequence
 from torchrepro_lint.checks.configured import cause, placed
 from torchrepro_lint.checks.draft import Draft
 from torchrepro_lint.checks.generator_doubts import is_never_seeded
-from torchrepro_lint.checks.switch_edit import is_after_speed, is_explained, is_handed_on, is_set_back, with_value
+from torchrepro_lint.checks.switch_edit import (
+    is_after_speed,
+    is_explained,
+    is_handed_on,
+    is_of_measuring,
+    is_set_back,
+    with_value,
+)
 from torchrepro_lint.dataflow import Module, Program, Site, remembered, remembered_in_file
 from torchrepro_lint.dataflow.enclosing import block_of
 from torchrepro_lint.dataflow.reachability import cleans_up
@@ -54,6 +61,7 @@ def check(module: Module, program: Program) -> Iterator[Draft]:
             or _neither_trains_nor_seeds(setting.facts, program)
             or _may_be_turned_off_below(setting, program)
             or _is_of_tests(setting, program)
+            or is_of_measuring(setting, program)
             or (bool(off) and off.get(setting.scope.function, setting.statement.lineno) < setting.statement.lineno)
         )
         draft = Draft(setting.node, {"written": setting.written}, edits=with_value(setting, "False"), unsafe=unsafe)
