@@ -1023,7 +1023,10 @@ def test_a_split_beside_a_loader_has_a_generator_of_another_name(tmp_path: Path)
     assert "generator=split_generator)" in fixed(tmp_path, "TRP203", text, unsafe=True)
 
 
-@pytest.mark.parametrize(("last", "is_safe"), [("run(loader)\n", False), (STEP, True)])
+STEP_LATER = "run(loader)\ndef step():\n    model(x).backward()\n"  # not called now
+
+
+@pytest.mark.parametrize(("last", "is_safe"), [("run(loader)\n", False), (STEP, True), (STEP_LATER, True)])
 def test_a_notebook_that_trains_nothing_may_measure_its_loaders(last: str, is_safe: bool, tmp_path: Path) -> None:
     (tmp_path / "pyproject.toml").write_text("")
     runs = "def run(loader):\n    for batch in loader:\n        pass\n"

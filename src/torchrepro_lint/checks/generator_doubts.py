@@ -52,7 +52,7 @@ def is_unclear(call: Call, seed: str, program: Program) -> bool:
         or is_for_evaluation(call)
         or _augments_alike(call)
         or is_only_looked_at(call)
-        or (bool(call.facts.source.cells) and training.trains_nothing(call.facts, program))
+        or training.is_notebook_without_training(call.facts, program)
         or call.node in _made_again(call.facts, call.program)
     )
 

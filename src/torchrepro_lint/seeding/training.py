@@ -128,6 +128,11 @@ def trains_nothing(facts: ModuleFacts, program: Program) -> bool:
     return bool(found) and not any(s.trains or may_train(s, program) for s in found)
 
 
+def is_notebook_without_training(facts: ModuleFacts, program: Program) -> bool:
+    """Whether a file is a notebook that trains nothing, and does not say how either, in a function not called now."""
+    return bool(facts.source.cells) and trains_nothing(facts, program) and "backward" not in facts.calls
+
+
 def is_run_to_evaluate(facts: ModuleFacts, program: Program) -> bool:
     """Whether a file is run as a program that trains nothing, and puts a model into evaluation mode."""
     return trains_nothing(facts, program) and any("eval" in s.reached for s in seedings(facts, program))
