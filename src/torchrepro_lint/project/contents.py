@@ -17,6 +17,7 @@ from torchrepro_lint.index import ITEM, ModuleFacts, Scope, walk
 
 _TESTING = ("unittest", "pytest")
 _COPIES = frozenset({"third_party", "third-party", "thirdparty", "3rdparty", "vendor", "vendored", "_vendor"})
+_AS_GIVEN = ("-main", "-master")
 _TEST_FOLDERS = frozenset({"test", "tests", "testing", "unittest", "unittests", "unit_test", "unit_tests"})
 _HARMLESS = (ast.Import, ast.ImportFrom, ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Pass)
 _CONFIGURES = ("seed", "cudnn", "determinis", "add_argument")
@@ -145,8 +146,10 @@ def lies_with_tests(facts: ModuleFacts) -> bool:
 
 
 def is_a_copy(facts: ModuleFacts) -> bool:
-    """Whether a file lies where copies of other projects do, which the next copy writes over: `third_party/`."""
-    return not _COPIES.isdisjoint(facts.source.rel.lower().split("/")[:-1])
+    """Whether a file lies where copies of other projects do, which the next copy writes over: `third_party/`. GitHub
+    gives a project as a folder `apex-master`; one that lies at the top may be the whole of this project."""
+    folders = facts.source.rel.lower().split("/")[:-1]
+    return not _COPIES.isdisjoint(folders) or any(name.endswith(_AS_GIVEN) for name in folders[1:])
 
 
 def _runs_something(node: ast.stmt) -> bool:
