@@ -77,12 +77,14 @@ def is_tried_out(facts: ModuleFacts, project: Project) -> bool:
 
 
 def _switches(call: ast.Call, facts: ModuleFacts) -> bool:
-    """Whether a call only switches a model to its training: `model.train()`, which `model.eval()` does back."""
+    """Whether a call only switches a model to its training: `model.train()`, which `model.eval()` does back, or is
+    `model(x)` done with."""
     match call.func:
         case ast.Attribute(value=model, attr="train" | "eval") if not call.args and not call.keywords:
             other = "eval" if call.func.attr == "train" else "train"
             back = (c.func for c, _ in facts.calls.get(other, ()) if isinstance(c.func, ast.Attribute))
-            return any(ast.unparse(b.value) == ast.unparse(model) for b in back)
+            is_called = isinstance(model, ast.Name) and model.id in facts.calls
+            return is_called or any(ast.unparse(b.value) == ast.unparse(model) for b in back)
     return False
 
 
