@@ -69,7 +69,7 @@ def is_seed_unclear(call: Call, seed: str, program: Program) -> bool:
         or (seed.isdecimal() and _is_given_a_seed(call.scope.function))
         or (call.name != _SPLITS and seed.isdecimal() and _misses_seed(call.facts, call.program))
         or (call.name != _SPLITS and is_never_seeded(call.facts, call.program))
-        or (call.name != _SPLITS and any(map(is_one_round, _running(call.facts, call.program))))
+        or (call.name != _SPLITS and _is_one_round(call.facts, call.program))
     )
 
 
@@ -193,6 +193,12 @@ def _is_seeded_anew(facts: ModuleFacts, program: Program) -> bool:
     """Whether a program that runs the file seeds again and again: the order of one that goes on with the same generator
     would depend on those before it."""
     return any(_seeded(f, program).anew for f in _running(facts, program))
+
+
+@remembered
+def _is_one_round(facts: ModuleFacts, program: Program) -> bool:
+    """Whether a program that runs the file trains for one round: the next one would begin with the same order."""
+    return any(map(is_one_round, _running(facts, program)))
 
 
 def _running(facts: ModuleFacts, program: Program) -> Iterator[ModuleFacts]:

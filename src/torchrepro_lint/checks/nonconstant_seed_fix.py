@@ -66,7 +66,8 @@ def seed_edits(program: Program, value: ast.expr, source: Source, seedings: list
     for seeding in seedings:
         if _inside(facts, value, seeding.call):
             text, imports = seed_or_workers(program, seeding.scope, seeding.call)
-            if any(about_seed(c.test) for c in conditions(value, source.scope)):  # where none is given
+            is_read = not text.isdecimal()
+            if is_read and any(about_seed(c.test) for c in conditions(value, source.scope)):  # where none is given
                 text = str(usual_seed(facts, program))
             whole = is_worker_init(seeding.scope)  # the worker's own seed needs nothing added
             if text == "0" and not whole and (rest := _added_to(facts, value)) is not None:
