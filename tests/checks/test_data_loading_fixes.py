@@ -1021,3 +1021,18 @@ def test_workers_get_no_generator_where_no_caller_shuffles(tmp_path: Path, is_sh
 def test_a_split_beside_a_loader_has_a_generator_of_another_name(tmp_path: Path) -> None:
     text = HEAD + "while True:\n    a, b = random_split(d, [3, 3])\n    DataLoader(a, shuffle=True)\n"
     assert "generator=split_generator)" in fixed(tmp_path, "TRP203", text, unsafe=True)
+
+
+STEP_LATER = "run(loader)\ndef step():\n    model(x).backward()\n"  # not called now
+
+
+@pytest.mark.parametrize(("last", "is_safe"), [("run(loader)\n", False), (STEP, True), (STEP_LATER, True)])
+def test_a_notebook_that_trains_nothing_may_measure_its_loaders(last: str, is_safe: bool, tmp_path: Path) -> None:
+    (tmp_path / "pyproject.toml").write_text("")
+    runs = "def run(loader):\n    for batch in loader:\n        pass\n"
+    sources = [HEAD, runs, "torch.manual_seed(0)\nloader = DataLoader(d, shuffle=True)\n", last]
+    cells = [{"cell_type": "code", "metadata": {}, "outputs": [], "source": source} for source in sources]
+    (tmp_path / "a.ipynb").write_text(json.dumps({"cells": cells, "metadata": {}, "nbformat": 4, "nbformat_minor": 5}))
+    resolver = SettingsResolver(cards.codes(), isolated=True, overrides={"select": ["TRP201"]})
+    fix(Request((tmp_path,), resolver), unsafe=False, write=True)
+    assert ("generator=" in (tmp_path / "a.ipynb").read_text()) is is_safe

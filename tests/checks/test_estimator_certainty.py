@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
 
 from torchrepro_lint import cards
 from torchrepro_lint.engine import Request, check
+from torchrepro_lint.repair import fix
 from torchrepro_lint.settings import SettingsResolver
 
 CLUSTERS = """\
@@ -49,3 +51,15 @@ def test_a_file_that_is_a_program_that_does_not_seed_numpy(
     resolver = SettingsResolver(cards.codes(), isolated=True, overrides={"select": ["TRP111"]})
     found = check(Request((tmp_path,), resolver)).findings
     assert [(f.level.value, f.certainty.value) for f in found] == wanted
+
+
+def test_the_number_of_a_cell_comes_before_that_of_its_notebook(tmp_path: Path) -> None:
+    made = "from sklearn.model_selection import train_test_split\nfrom sklearn.linear_model import SGDClassifier\n"
+    split = "train, test = train_test_split(rows, random_state={number})\n"
+    first = f"{made}import pandas as pd\n\nrows = pd.read_csv('a.csv')\n" + 2 * split.format(number=7)
+    cells = [first, f"net = SGDClassifier()\n{split.format(number=42)}net.fit(train)"]
+    book = {"cells": [{"cell_type": "code", "metadata": {}, "source": c, "outputs": []} for c in cells], "nbformat": 4}
+    path = tmp_path / "a.ipynb"
+    path.write_text(json.dumps(book))
+    fix(Request((tmp_path,), SettingsResolver(cards.codes(), isolated=True)), unsafe=False, write=True)
+    assert "SGDClassifier(random_state=42)" in path.read_text()

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from torchrepro_lint import catalogue
+from torchrepro_lint.checks.seed_doubts import is_one_round
 from torchrepro_lint.checks.seed_edit import seed_fix
 from torchrepro_lint.dataflow import Call, Program, remembered
 from torchrepro_lint.dataflow.abstract_values import Constant
@@ -51,6 +52,7 @@ def is_unclear(call: Call, seed: str, program: Program) -> bool:
         or is_for_evaluation(call)
         or _augments_alike(call)
         or is_only_looked_at(call)
+        or training.is_notebook_without_training(call.facts, program)
         or call.node in _made_again(call.facts, call.program)
     )
 
@@ -67,6 +69,7 @@ def is_seed_unclear(call: Call, seed: str, program: Program) -> bool:
         or (seed.isdecimal() and _is_given_a_seed(call.scope.function))
         or (call.name != _SPLITS and seed.isdecimal() and _misses_seed(call.facts, call.program))
         or (call.name != _SPLITS and is_never_seeded(call.facts, call.program))
+        or (call.name != _SPLITS and _is_one_round(call.facts, call.program))
     )
 
 
@@ -190,6 +193,12 @@ def _is_seeded_anew(facts: ModuleFacts, program: Program) -> bool:
     """Whether a program that runs the file seeds again and again: the order of one that goes on with the same generator
     would depend on those before it."""
     return any(_seeded(f, program).anew for f in _running(facts, program))
+
+
+@remembered
+def _is_one_round(facts: ModuleFacts, program: Program) -> bool:
+    """Whether a program that runs the file trains for one round: the next one would begin with the same order."""
+    return any(map(is_one_round, _running(facts, program)))
 
 
 def _running(facts: ModuleFacts, program: Program) -> Iterator[ModuleFacts]:

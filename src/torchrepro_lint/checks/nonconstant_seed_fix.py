@@ -5,11 +5,13 @@ from __future__ import annotations
 import ast
 
 from torchrepro_lint.dataflow import Program, remembered_in_file
+from torchrepro_lint.dataflow.conditions import conditions
 from torchrepro_lint.index import FunctionNode, ModuleFacts, Scope, last_name, names_in
 from torchrepro_lint.model import Edit
 from torchrepro_lint.rng.chosen_seeds import Seeding
 from torchrepro_lint.rng.entropy import Source
 from torchrepro_lint.rng.own_seed import own_seed, seed_text
+from torchrepro_lint.rng.predicates import about_seed
 from torchrepro_lint.rng.usual_seed import usual_seed
 from torchrepro_lint.syntax import import_name, replace
 
@@ -64,6 +66,9 @@ def seed_edits(program: Program, value: ast.expr, source: Source, seedings: list
     for seeding in seedings:
         if _inside(facts, value, seeding.call):
             text, imports = seed_or_workers(program, seeding.scope, seeding.call)
+            is_read = not text.isdecimal()
+            if is_read and any(about_seed(c.test) for c in conditions(value, source.scope)):  # where none is given
+                text = str(usual_seed(facts, program))
             whole = is_worker_init(seeding.scope)  # the worker's own seed needs nothing added
             if text == "0" and not whole and (rest := _added_to(facts, value)) is not None:
                 return (replace(facts, facts.parents[value], facts.text(rest)),)

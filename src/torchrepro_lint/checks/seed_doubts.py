@@ -9,7 +9,7 @@ import re
 from collections.abc import Collection
 
 from torchrepro_lint import catalogue
-from torchrepro_lint.checks.seed_place import Place
+from torchrepro_lint.checks.seed_place import Place, divides_data
 from torchrepro_lint.dataflow import CallSite, Program, remembered_in_file
 from torchrepro_lint.dataflow.binding import argument_for
 from torchrepro_lint.dataflow.conditions import conditions
@@ -21,7 +21,7 @@ from torchrepro_lint.rng.own_seed import own_seed
 from torchrepro_lint.rng.predicates import about_seed
 from torchrepro_lint.rng.usual_seed import has_own_seed, is_configured, is_turned_off, reads_configured
 from torchrepro_lint.seeding import cells
-from torchrepro_lint.seeding.discarded import is_besides, tells_runs_apart
+from torchrepro_lint.seeding.discarded import SEEDS_BY_NAME, is_besides, tells_runs_apart
 from torchrepro_lint.seeding.processes import starts_processes
 from torchrepro_lint.seeding.seeding import Seeding, SeedMet
 from torchrepro_lint.syntax import (
@@ -37,8 +37,10 @@ from torchrepro_lint.syntax import (
 )
 
 _SEEDS = ("seed", "manual_seed")
+_TRAINS = re.compile(r"(?:\w+_)?(?:train|fit|learn|backward)(?:_|$)", re.IGNORECASE)
 _IMPORTS = (ast.Import, ast.ImportFrom)
 _OF_PARTS = re.compile(r"#.*\b(?:splits?|splitting|folds?|partitions?)\b", re.IGNORECASE)
+_ROUND = re.compile(r"(?:(?:current|this|last|fl|comm|global)_)+round(?:_(?:num|number|idx|index|id))?", re.IGNORECASE)
 _DIFFERS = re.compile(r"#.*\b(?:non-?|not (?:be )?|un|ir)(?:reproducib|repeatab)", re.IGNORECASE)
 _TURNED_OFF = re.compile(r"^[\w.]+(?: = [\w.]+)?\(", re.MULTILINE)  # a statement in a string
 _OF_ONE_THING = re.compile(r"(?:split|fold|data|shuffle|env|eval|test|valid|sampl|noise)\w*seed", re.IGNORECASE)
@@ -53,6 +55,8 @@ def is_unclear(
         _may_be_another_number(seeding, place, program)
         or _is_seeded_further_on(seeding, process, families, place)
         or _draws_options(seeding, families, program)
+        or _has_training_turned_off(seeding, program)
+        or is_one_round(seeding.entry.facts)
         or _repeats_names(seeding, families, place, program)
         or _has_no_number(seeding, program)
         or ("torch" in families and any(map(is_of_torch, seeding.met)))
@@ -107,6 +111,29 @@ def _draws_options(seeding: Seeding, families: Collection[str], program: Program
     sets = (made for facts in seeding.visited for name in options for made in facts.attribute_sets.get(name, ()))
     theirs = (made for made in sets if ast.unparse(made.target.value) != "self")
     return any(made.value is not None and _is_drawn(made.value, made.scope, families, program) for made in theirs)
+
+
+@remembered_in_file
+def is_one_round(facts: ModuleFacts) -> bool:
+    """Whether a program trains for one round of a training that goes on the next time it is run, with a model that it
+    reads: `current_round = int(path.stem)`. With a constant seed all rounds would have one order."""
+    if "load_state_dict" not in facts.calls:
+        return False
+    held = (bound for s in facts.scope.descend() for name, bound in s.bindings.items() if _ROUND.fullmatch(name))
+    return any(b.kind == "assign" and isinstance(b.value, ast.Call | ast.Attribute) for bound in held for b in bound)
+
+
+def _has_training_turned_off(seeding: Seeding, program: Program) -> bool:
+    """Whether all that trains in the file of a program is turned off by a constant: `IS_TRAINING = False`. Then it is
+    about something else, such as a game."""
+    facts = seeding.entry.facts
+    sites = [site for name in filter(_TRAINS.match, facts.calls) for site in facts.calls[name]]
+    return bool(sites) and all(_is_off(call, scope, program) for call, scope in sites)
+
+
+def _is_off(call: ast.Call, scope: Scope, program: Program) -> bool:
+    named = (c for c in conditions(call, scope) if isinstance(c.test, ast.Name))
+    return any(program.literal(c.test, scope) is (not c.holds) for c in named)
 
 
 def _is_drawn(value: ast.expr, scope: Scope, families: Collection[str], program: Program) -> bool:
@@ -174,7 +201,8 @@ def is_of_torch(met: SeedMet) -> bool:
 
 def _has_seeder(facts: ModuleFacts, program: Program) -> bool:
     """Whether the file imports a function of the project that seeds, by its name, and has forgotten to call it."""
-    names = [name for name in facts.scope.bindings if "seed" in name.lower() and name not in facts.calls]
+    told = (name for name in facts.scope.bindings if re.search(SEEDS_BY_NAME, name))
+    names = [name for name in told if name not in facts.calls]
     return any(isinstance(program.names.lookup(name, facts.scope), Scope) for name in names)
 
 
@@ -259,6 +287,8 @@ def is_for_something_else(met: SeedMet, program: Program) -> bool:
     drawn right below it is what it is for, as where data are shuffled. An option of the program is for all of it."""
     facts = met.scope.facts
     statement = facts.statement(met.node)
+    if divides_data(met.scope, program):
+        return True
     if any(_OF_PARTS.search(facts.source.line(n)) for n in range(top_line(facts, statement), statement.lineno)):
         return True
     if met.seeder is not None and met.seeder.seed is not None:

@@ -42,7 +42,8 @@ _SEEDS = re.compile(r"seed|random|rng|reprod|determin|init|set_?up", re.IGNORECA
 _PROMISED = re.compile(r"\bdefault(?:s to|:|=| is)?\s*(\d+)\b", re.IGNORECASE)
 _ASKED = re.compile(
     r"\b(?:set|pass|give|specify|use) (?:it|this)\b|\bnon-?determin"
-    r"|\b(?:if|when|unless) (?:not |un)?(?:set|given|passed|provided|specified)\b",
+    r"|\b(?:if|when|unless) (?:not |un)?(?:set|given|passed|provided|specified)\b"
+    r"|\b(?:for|of) (?:\w+ ){0,3}(?:selection|sampling|shuffling|splits?|splitting)\b",
     re.IGNORECASE,
 )
 _TOLD = re.compile(r"(\bdefault(?:s to|:|=| is)?\s*)(?:-1|None)\b", re.IGNORECASE)
@@ -221,7 +222,7 @@ def _promised(option: Declaration) -> int | None:
 
 def _is_asked_for(option: Declaration) -> bool:
     """Whether the help of an option says what giving it does, or what a run without it is like: by default the author
-    does not want that."""
+    does not want that. Or that it is for one thing alone."""
     told = keyword_value(option.call, "help")
     return isinstance(told, ast.Constant) and _ASKED.search(option.facts.text(told)) is not None
 

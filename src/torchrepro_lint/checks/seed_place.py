@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Collection, Iterator, Sequence
 from typing import NamedTuple
 
@@ -15,6 +16,8 @@ from torchrepro_lint.rng.seed_sources import OwnSeed
 from torchrepro_lint.seeding.seeding import Seeding
 from torchrepro_lint.seeding.setting_up import Beginning, filled_options
 from torchrepro_lint.seeding.unseeded import Unseeded
+
+_DIVIDES = re.compile(r"(?:^|_)(?:splits?|folds?|partitions?)(?:_|$)")
 
 
 class Place(NamedTuple):
@@ -44,6 +47,8 @@ def place_of(levels: Collection[Beginning] | Iterator[Beginning], program: Progr
         if statement is None:
             break
         own = own_seed(scope, statement, program) or parsed_above(scope, statement, body, program)
+        if own is not None and own.name.is_parameter and divides_data(scope, program):
+            own = None
         if own is not None:
             made = own.name.binding.node
             if own.is_parsed and isinstance(made, ast.stmt) and made in body:
@@ -52,6 +57,13 @@ def place_of(levels: Collection[Beginning] | Iterator[Beginning], program: Progr
         if outermost is None or is_shared:
             outermost = Place(scope, syntax.top_of_paragraph(scope.facts, body, statement), is_after=False)
     return outermost
+
+
+def divides_data(scope: Scope, program: Program) -> bool:
+    """Whether a function only divides data, by its name: its seed is not that of the program."""
+    name = scope.function.own_name
+    told = scope.function.kind == "function" and _DIVIDES.search(name) is not None
+    return program.by_name(told, "that a function only divides data", scope, name)
 
 
 def _last_filling(body: Sequence[ast.stmt], parsed: ast.stmt, name: str) -> ast.stmt:

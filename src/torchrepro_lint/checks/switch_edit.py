@@ -43,6 +43,7 @@ _COMMENT_LINES = re.compile(r"(?:[ \t]*#[^\r\n]*(?:\r\n?|\n|\Z))+")
 _OF_DEVICES = re.compile(r"cuda|cudnn|gpu|device|cpu", re.IGNORECASE)
 _OF_SWITCH = re.compile(r"(?:use_?)?cudnn(?:_?bench\w*)?", re.IGNORECASE)  # an option for it: `if config["cudnn"]:`
 _OF_SPEED = re.compile(r"(?:^|[^a-z])(?:fast|speed|perf|performance|throughput)(?![a-z])", re.IGNORECASE)
+_FINDS = re.compile(r"^_?(?:find|measure|benchmark|profile|estimate)_")
 _SAYS = re.compile(r"cudnn|\bbenchmark", re.IGNORECASE)
 _HEADED = re.compile(  # what stands below such a comment, up to the end, with no other comment or blank line between
     r"^[ \t]*#[^\r\n]*\b(?:perform|speed|fast|optimi[sz]|accelerat)[^\r\n]*(?:\r\n?|\n)"
@@ -78,6 +79,13 @@ def _with_comment(facts: ModuleFacts, edit: Edit) -> Edit:
     if not PRAISE.match(line[end.column - 1 :]):
         return edit
     return Edit(edit.path, Range(edit.range.start, Position(end.line, len(line) + 1)), edit.text)
+
+
+def is_of_measuring(setting: Setting, program: Program) -> bool:
+    """Whether a function sets a switch that by its name finds something out, such as a size that fits into memory."""
+    name = setting.scope.function.own_name
+    told = setting.scope.function.kind == "function" and _FINDS.search(name) is not None
+    return program.by_name(told, "that a function only measures", setting.scope, name)
 
 
 def is_explained(setting: Setting) -> bool:

@@ -159,6 +159,8 @@ def _stands_in(value: ast.expr, source: Source) -> bool:
     match facts.statement(value):
         case ast.Assign(targets=[ast.Attribute() | ast.Subscript()]):
             is_kept = True
+        case ast.Expr() as statement:
+            is_kept = facts.parents[statement] is not facts.tree or isinstance(facts.parents[value], ast.IfExp)
         case _:
             is_kept = _is_shown(facts, value)
     return is_kept and any(about_seed(c.test) for c in conditions(value, source.scope))

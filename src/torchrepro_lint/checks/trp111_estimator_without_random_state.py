@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterator
 
@@ -30,7 +31,7 @@ def check(module: Module, program: Program) -> Iterator[Draft]:
     for call in calls:
         often = runs_often(program, call.node, call.scope)  # a bootstrap would give the same sample in each iteration
         seed = seed_text(call.scope, call.node, program)
-        seed = _number_beside(call.scope.function) or seed if seed.isdecimal() else seed
+        seed = _number_beside(call) or seed if seed.isdecimal() else seed
         edits = () if often else passing(call, SEED, seed, position(call))
         is_beside = alike[call.name, call.scope] > 1
         unsafe = _draws_at_once(call) and (is_beside or not runs_once(program, call.node, call.scope))
@@ -47,13 +48,29 @@ def check(module: Module, program: Program) -> Iterator[Draft]:
         )
 
 
+def _number_beside(call: Call) -> str:
+    """The number that most calls of a function or of a cell are given, if any: its file may have others elsewhere."""
+    function, cells = call.scope.function, call.facts.source.cells
+    if function.kind != "function" and not cells:
+        return ""
+    return _numbers(function).get(_cell(call.node, function), "")
+
+
 @remembered_in_file
-def _number_beside(function: Scope) -> str:
-    """The number that most calls of a function are given, if any: its file may have others elsewhere."""
-    calls = calls_in(function.node) if function.kind == "function" else ()
-    given = (keyword_value(call, SEED) for call in calls)
-    numbers = Counter(str(v.value) for v in given if isinstance(v, ast.Constant) and is_seed(v))
-    return next((number for number, _ in numbers.most_common(1)), "")
+def _numbers(function: Scope) -> dict[int, str]:
+    """The number that most calls of a function are given; those of a notebook, cell by cell."""
+    found: dict[int, Counter[str]] = {}
+    for call in calls_in(function.node):
+        value = keyword_value(call, SEED)
+        if isinstance(value, ast.Constant) and is_seed(value):
+            found.setdefault(_cell(call, function), Counter())[str(value.value)] += 1
+    return {cell: numbers.most_common(1)[0][0] for cell, numbers in found.items()}
+
+
+def _cell(call: ast.Call, function: Scope) -> int:
+    """The cell of a call that no function makes, counted from the top."""
+    cells = function.facts.source.cells if function.kind == "module" else ()
+    return bisect_right([first for first, _ in cells], call.lineno)
 
 
 @remembered

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator
 from itertools import chain
 from typing import NamedTuple
 
+from torchrepro_lint.checks.argument_edit import first_argument
 from torchrepro_lint.checks.draft import Draft, Fix, Place
 from torchrepro_lint.checks.generator_doubts import is_seed_unclear
 from torchrepro_lint.checks.seeded_learner import seeded_learner
@@ -127,14 +128,31 @@ def _seeded(call: Call, found: environments.Unseeded, beside: int, program: Prog
     else:
         seed = numbered(generator_seed(call.scope, call.node, program), beside)
     way, is_known = _way(call, found)
-    seeds = [f"{name}.{way.format(seed)}"] if found.reset is not None else []
+    takes_seed = found.reset is not None and way.startswith("reset")
+    below = _reset_right_below(call.facts, statement, name) if takes_seed else None
+    edits = (first_argument(call.facts, below, f"seed={seed}"),) if below is not None else ()
+    seeds = [f"{name}.{way.format(seed)}"] if found.reset is not None and below is None else []
     if found.sampled is not None:
         assert isinstance(found.sampled.node, ast.Attribute)
         seeds.append(f"{name}.{found.sampled.node.attr}.seed({seed})")
     is_clear = is_known and runs_once(program, call.node, call.scope) and not has_ranks(call.facts, program)
     is_clear = is_clear and not _is_left_unseeded(call, name)
     unsafe = not is_clear or (given is None and is_seed_unclear(call, seed, program))
-    return Fix((insert_after(call.facts, statement, *seeds),), unsafe)
+    return Fix((*edits, *((insert_after(call.facts, statement, *seeds),) if seeds else ())), unsafe)
+
+
+def _reset_right_below(facts: ModuleFacts, made: ast.stmt, name: str) -> ast.Call | None:
+    """The first `env.reset()`, where it stands right below what makes the environment."""
+    block: list[ast.stmt] = getattr(facts.parents[made], "body", [])
+    match block[block.index(made) + 1 :][:1] if made in block else []:
+        case [ast.Expr(value=value) | ast.Assign(value=value)]:
+            value = value.value if isinstance(value, ast.Subscript) else value
+        case _:
+            return None
+    match value:
+        case ast.Call(func=ast.Attribute(value=reset, attr="reset"), args=[], keywords=[]) if facts.text(reset) == name:
+            return value
+    return None
 
 
 def _is_passed_on(function: Scope) -> bool:

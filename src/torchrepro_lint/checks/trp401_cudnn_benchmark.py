@@ -9,7 +9,14 @@ from collections.abc import Iterator, Sequence
 from torchrepro_lint.checks.configured import cause, placed
 from torchrepro_lint.checks.draft import Draft
 from torchrepro_lint.checks.generator_doubts import is_never_seeded
-from torchrepro_lint.checks.switch_edit import is_after_speed, is_explained, is_handed_on, is_set_back, with_value
+from torchrepro_lint.checks.switch_edit import (
+    is_after_speed,
+    is_explained,
+    is_handed_on,
+    is_of_measuring,
+    is_set_back,
+    with_value,
+)
 from torchrepro_lint.dataflow import Module, Program, Site, remembered, remembered_in_file
 from torchrepro_lint.dataflow.enclosing import block_of
 from torchrepro_lint.dataflow.reachability import cleans_up
@@ -47,12 +54,14 @@ def check(module: Module, program: Program) -> Iterator[Draft]:
             _is_after_speed(setting.facts, program)
             or is_explained(setting)
             or is_set_back(setting)
+            or _has_constant(setting)
             or is_handed_on(setting)
             or _has_switch_of_its_own(setting)
             or is_never_seeded(setting.facts, program)
             or _neither_trains_nor_seeds(setting.facts, program)
             or _may_be_turned_off_below(setting, program)
             or _is_of_tests(setting, program)
+            or is_of_measuring(setting, program)
             or (bool(off) and off.get(setting.scope.function, setting.statement.lineno) < setting.statement.lineno)
         )
         draft = Draft(setting.node, {"written": setting.written}, edits=with_value(setting, "False"), unsafe=unsafe)
@@ -116,6 +125,12 @@ def _turning_off(facts: ModuleFacts, program: Program) -> frozenset[Scope]:
     """The functions of a file that turn the switch off."""
     settings = stated(Module(facts, program), OWNER, NAME).settings
     return frozenset(setting.scope.function for setting, value in settings if value is False)
+
+
+def _has_constant(setting: Setting) -> bool:
+    """Whether a constant is there for the switch alone, by its name, which would then mean nothing:
+    `cudnn.benchmark = CUDNN_BENCHMARK`."""
+    return isinstance(setting.value, ast.Name | ast.Attribute) and "benchmark" in last_name(setting.value).lower()
 
 
 def _has_switch_of_its_own(setting: Setting) -> bool:

@@ -6,7 +6,14 @@ from collections.abc import Iterator
 
 from torchrepro_lint.checks.configured import placed
 from torchrepro_lint.checks.draft import Draft
-from torchrepro_lint.checks.switch_edit import is_after_speed, is_explained, is_handed_on, is_set_back, with_value
+from torchrepro_lint.checks.switch_edit import (
+    is_after_speed,
+    is_explained,
+    is_handed_on,
+    is_of_measuring,
+    is_set_back,
+    with_value,
+)
 from torchrepro_lint.dataflow import Module, Program, Site
 from torchrepro_lint.dataflow.enclosing import block_of
 from torchrepro_lint.dataflow.reachability import cleans_up
@@ -39,6 +46,7 @@ def check(module: Module, program: Program) -> Iterator[Draft]:
                 or is_handed_on(setting)
                 or _is_explained(setting, module)
                 or is_after_speed(setting.facts, program)
+                or is_of_measuring(setting, program)
             )
             draft = Draft(setting.node, {"written": setting.written}, edits=edits, unsafe=unsafe)
             yield placed(draft, Site(setting.value, setting.value_scope), program, "True", lambda value: not value)

@@ -330,7 +330,9 @@ def _is_only_told(node: ast.expr, scope: Scope) -> bool:
     if isinstance(outer, ast.For) and not outer.orelse:
         return all(map(_tells, outer.body)) or (all(map(_only_tells, outer.body)) and not _leaves_names(outer, scope))
     match scope.facts.statement(node):
-        case ast.Assign(targets=[ast.Name(id=name)], value=ast.JoinedStr()) as message if name in scope.bindings:
+        case ast.Assign(targets=[ast.Name(id=name)], value=ast.JoinedStr() | ast.Subscript()) as message if (
+            name in scope.bindings
+        ):
             reads = reads_of_binding(name, scope, message)
             told = [scope.facts.statement(read.node) for read in reads]
             return any(map(_tells, told)) and all(_tells(one) or _collects(one) for one in told)

@@ -17,6 +17,7 @@ from torchrepro_lint.index import ITEM, ModuleFacts, Scope, walk
 
 _TESTING = ("unittest", "pytest")
 _COPIES = frozenset({"third_party", "third-party", "thirdparty", "3rdparty", "vendor", "vendored", "_vendor"})
+_AS_GIVEN = ("-main", "-master")
 _TEST_FOLDERS = frozenset({"test", "tests", "testing", "unittest", "unittests", "unit_test", "unit_tests"})
 _HARMLESS = (ast.Import, ast.ImportFrom, ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Pass)
 _WORK = ("parse_args", "backward", "zero_grad", "fit", "learn", "submit", "optimize", "spawn", "Adam", "AdamW", "SGD",
@@ -130,7 +131,9 @@ def is_test(facts: ModuleFacts) -> bool:
     """Files of unit tests, by what they import, where they lie, and the names that test runners look for."""
     *folders, name = facts.source.rel.split("/")
     stem = name.rpartition(".")[0]
-    if stem in ("conftest", "setup") or "tests" in folders or "test_utils" in folders:
+    if stem in ("conftest", "setup", "tests") or "tests" in folders or "test_utils" in folders:
+        return True
+    if stem.endswith("_tests"):  # of several: a program that evaluates is a `_test`
         return True
     if not facts.packages.isdisjoint(_TESTING):
         return True
@@ -153,8 +156,10 @@ def lies_with_tests(facts: ModuleFacts) -> bool:
 
 
 def is_a_copy(facts: ModuleFacts) -> bool:
-    """Whether a file lies where copies of other projects do, which the next copy writes over: `third_party/`."""
-    return not _COPIES.isdisjoint(facts.source.rel.lower().split("/")[:-1])
+    """Whether a file lies where copies of other projects do, which the next copy writes over: `third_party/`. GitHub
+    gives a project as a folder `apex-master`; one that lies at the top may be the whole of this project."""
+    folders = facts.source.rel.lower().split("/")[:-1]
+    return not _COPIES.isdisjoint(folders) or any(name.endswith(_AS_GIVEN) for name in folders[1:])
 
 
 def _runs_something(node: ast.stmt) -> bool:

@@ -69,11 +69,23 @@ def is_tried_out(facts: ModuleFacts, project: Project) -> bool:
     """Whether a module that others import shows under its own guard what it has, and starts nothing there."""
     if facts.guard is None or not project.users([facts.source.path]):
         return False
-    calls = [n for n in walk(facts.guard) if isinstance(n, ast.Call)]
+    calls = [n for n in walk(facts.guard) if isinstance(n, ast.Call) and not _switches(n, facts)]
     own = {name for name, made in facts.scope.bindings.items() if any(b.kind == "function" for b in made)}
     passed = {last_name(a) for call in calls for a in call.args} & own  # `spawn(main, 8)`
     names = {*(last_name(call.func) for call in calls), *passed}
     return not any(STARTS.match(name) or _ENDS.search(name) for name in names)
+
+
+def _switches(call: ast.Call, facts: ModuleFacts) -> bool:
+    """Whether a call only switches a model to its training: `model.train()`, which `model.eval()` does back, or is
+    `model(x)` done with."""
+    match call.func:
+        case ast.Attribute(value=model, attr="train" | "eval") if not call.args and not call.keywords:
+            other = "eval" if call.func.attr == "train" else "train"
+            back = (c.func for c, _ in facts.calls.get(other, ()) if isinstance(c.func, ast.Attribute))
+            is_called = isinstance(model, ast.Name) and model.id in facts.calls
+            return is_called or any(ast.unparse(b.value) == ast.unparse(model) for b in back)
+    return False
 
 
 def _is_imported(own: Path, project: Project) -> bool:

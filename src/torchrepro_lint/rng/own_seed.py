@@ -37,7 +37,7 @@ def generator_seed(scope: Scope, node: ast.AST, program: Program) -> str:
     before what may be none."""
     own = own_seed(scope, node, program)
     is_sure = own is not None and own.text == own.read
-    given = seeded_with(scope.function, node, program) if not is_sure else None
+    given = seeded_with(scope.function, node, program) if not is_sure else _passed_seed(scope.function, node, program)
     if own is not None and (given is None or given.isdecimal()):
         return own.text
     return given or str(usual_seed(scope.facts, program))
@@ -145,6 +145,14 @@ def seeded_with(function: Scope, node: ast.AST, program: Program) -> str | None:
     if seed is not None and line < getattr(node, "lineno", 0):
         return function.facts.text(seed)
     return _given_by_callers(function, MAX_CALLERS, program)
+
+
+def _passed_seed(function: Scope, node: ast.AST, program: Program) -> str | None:
+    """The parameter that a function seeds with before `node`: its callers may give it another number."""
+    seed, line = _given_first(function, program) or (None, 0)
+    is_above = isinstance(seed, ast.Name) and line < getattr(node, "lineno", 0)
+    made = function.bindings.get(seed.id, ()) if is_above else ()  # type: ignore[union-attr]
+    return seed.id if [b.kind for b in made] == ["parameter"] else None  # type: ignore[union-attr]
 
 
 @remembered

@@ -38,11 +38,13 @@ def may_be_seeded_before(call: ast.Call, scope: Scope, program: Program, depth: 
 
 
 def is_seeded_right_above(call: ast.Call, scope: Scope, program: Program) -> bool:
-    """Whether the statements right above a call seed torch, and do nothing else."""
+    """Whether the statements right above a call seed torch, and do nothing else but set switches."""
     statement = scope.facts.statement(call)
     body: list[ast.stmt] = getattr(scope.facts.parents[statement], "body", [])
     above = body[: body.index(statement)] if statement in body else []
     for before in reversed(above):
+        if isinstance(before, ast.Assign) and isinstance(before.value, ast.Constant):
+            continue
         if not isinstance(before, ast.Expr) or not isinstance(before.value, ast.Call):
             return False
         families = _seeded_by(before.value, scope, program)

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import ast
 import re
+from collections.abc import Sequence
 
 from torchrepro_lint import catalogue
 from torchrepro_lint.dataflow import Program, remembered
@@ -30,6 +31,8 @@ def is_for_training(seeding: Seeding, program: Program) -> bool:
     Nor is it clear of a module that others import, and that trains under its own guard to show what it can do."""
     if not (seeding.trains or may_train(seeding, program)) or is_tried_out(seeding.entry.facts, program.project):
         return False
+    if not seeding.entry.facts.packages.isdisjoint(_web()):
+        return False  # what it trains, it trains when it is asked to
     if (
         seeding.measures_time
         or _computes_nothing(seeding)
@@ -125,6 +128,11 @@ def trains_nothing(facts: ModuleFacts, program: Program) -> bool:
     return bool(found) and not any(s.trains or may_train(s, program) for s in found)
 
 
+def is_notebook_without_training(facts: ModuleFacts, program: Program) -> bool:
+    """Whether a file is a notebook that trains nothing, and does not say how either, in a function not called now."""
+    return bool(facts.source.cells) and trains_nothing(facts, program) and "backward" not in facts.calls
+
+
 def is_run_to_evaluate(facts: ModuleFacts, program: Program) -> bool:
     """Whether a file is run as a program that trains nothing, and puts a model into evaluation mode."""
     return trains_nothing(facts, program) and any("eval" in s.reached for s in seedings(facts, program))
@@ -169,13 +177,16 @@ def evaluates(seeding: Seeding, program: Program) -> bool:
     return _uses_model(seeding) and not (seeding.trains or may_train(seeding, program))
 
 
+def _web() -> Sequence[str]:
+    return catalogue.table("frameworks")["web"]["packages"]  # type: ignore[no-any-return]
+
+
 def is_demonstration(seeding: Seeding) -> bool:
     """Whether a program trains nothing, and serves requests or reads what a person types again and again: a constant
     seed would give everyone the same."""
     if seeding.trains:
         return False
-    web = catalogue.table("frameworks")["web"]["packages"]
     typed = (site for site in seeding.calls("input") if isinstance(site[0].func, ast.Name))
-    return any(not facts.packages.isdisjoint(web) for facts in seeding.visited) or any(
+    return any(not facts.packages.isdisjoint(_web()) for facts in seeding.visited) or any(
         isinstance(holder, ast.While | ast.For) for call, scope in typed for holder in scope.facts.ancestors(call)
     )

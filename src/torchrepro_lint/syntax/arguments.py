@@ -309,7 +309,11 @@ def is_within_width(facts: ModuleFacts, edit: Edit, style: Style = NO_STYLE) -> 
 
 def kept_within_width(facts: ModuleFacts, node: ast.expr, edits: Sequence[Edit], style: Style) -> tuple[Edit, ...]:
     """Edits within an expression, which is broken over several lines where its line would grow longer than a formatter
-    lets it; where none says, than most do."""
+    lets it; where none says, than most do, unless a line beside it is."""
+    first, last = facts.statement(node).lineno, facts.statement(node).end_lineno or 0
+    beside = (n for n in (first - 1, last + 1) if 0 < n <= len(facts.source.line_starts))
+    if not style.width and any(len(facts.source.line(n)) > _WIDEST for n in beside):
+        return tuple(edits)
     return within(facts, node, edits, style.width or _WIDEST)
 
 

@@ -117,10 +117,14 @@ def reads_options(statement: ast.stmt) -> bool:
 
 
 def is_below_heading(facts: ModuleFacts, statement: ast.stmt) -> bool:
-    """Whether a comment that stands alone above a statement, with a blank line below it, may head what follows."""
+    """Whether a comment that stands alone above a statement, with a blank line below it, may head what follows: not one
+    that says how else to do what stands above, in words and in code that is turned off."""
     line = top_line(facts, statement)
-    above = [facts.source.line(n).strip() for n in (line - 1, line - 2) if n > 0]
-    return len(above) == 2 and not above[0] and above[1].startswith("#") and not begins_cell(facts, line)
+    above = [facts.source.line(n).strip() for n in (line - 1, line - 2, line - 3) if n > 0]
+    if len(above) < 2 or above[0] or not above[1].startswith("#") or begins_cell(facts, line):
+        return False
+    code, words = (text.lstrip("# ") for text in (above[1], above[-1]))
+    return not (len(above) > 2 and above[2].startswith("#") and _is_code(code) and not _is_code(words))
 
 
 def above_heading(facts: ModuleFacts, statement: ast.stmt) -> int | None:
