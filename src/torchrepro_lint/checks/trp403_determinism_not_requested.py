@@ -6,6 +6,7 @@ import ast
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from torchrepro_lint import catalogue
 from torchrepro_lint.checks.draft import Draft, Fix, Place
 from torchrepro_lint.dataflow import CallSite, Module, NodeSite, Program, remembered
 from torchrepro_lint.index import ModuleFacts, Scope, last_name
@@ -38,12 +39,19 @@ def check(module: Module, program: Program) -> Iterator[Draft]:
             continue
         if any(_requests(facts, program) for facts in seeding.visited):
             continue
-        if next(calls_in(seeding.visited, program, "trainers"), None) is not None:
+        if next(calls_in(seeding.visited, program, "trainers"), None) is not None or _instantiates(module, program):
             continue  # TRP602 reports the Trainer
         seed = next((s for s in seeders if not is_new_in_every_run(s, program)), None)
         kernel = _kernel_on_gpu(seeding, program) if seed is not None else None
         if seed is not None and kernel is not None:
             yield _draft(module, program, seeding, seed, kernel)
+
+
+def _instantiates(module: Module, program: Program) -> bool:
+    """Whether Hydra makes a Trainer here."""
+    from torchrepro_lint.dataflow.instantiated import instantiated_calls
+
+    return any(True for _ in instantiated_calls(module, program, catalogue.names("frameworks", "trainers")))
 
 
 def _restores(seeder: Seeder) -> bool:
