@@ -155,7 +155,12 @@ def test_a_run_of_which_everything_is_known_compiles_nothing(tmp_path: Path) -> 
 def test_the_same_bytes_whatever_the_hash_seed_and_no_slow_import(flawed: Path, tmp_path: Path) -> None:
     """And what the bytes of JSON say is what the schema of the findings describes."""
     files = {name: tmp_path / name for name in ("json", "full", "github")}
-    options = ["--no-cache", "--exit-zero", *(f"--output-file={name}:{file}" for name, file in files.items())]
+    options = [
+        "--no-cache",
+        "--jobs=1",
+        "--exit-zero",
+        *(f"--output-file={name}:{file}" for name, file in files.items()),
+    ]
     script = (
         "import sys\nfrom torchrepro_lint.cli.program import program\n"
         "program(sys.argv[1:], standalone_mode=False)\n"

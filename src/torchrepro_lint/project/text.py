@@ -57,6 +57,7 @@ class ProjectText:
         self._changed: dict[Path, bytes] = {}
         self._found: dict[Question, list[Path]] = {}
         self._matches: Memo[list[Path] | None] = Memo(self._tracker)
+        self._matched: dict[tuple[re.Pattern[bytes], tuple[bytes, ...]], dict[Path, bool]] = {}  # each file by itself
         self._was_too_large: bool | None = None
         self._searches = 0
         self._indexes: dict[Callable[[bytes], set[bytes]], dict[bytes, list[Path]]] = {}  # by what they are of
@@ -142,6 +143,8 @@ class ProjectText:
         self.changes += 1
         self._found.clear()
         self._matches.clear()
+        for matched in self._matched.values():
+            matched.pop(path, None)
         self._was_too_large = None
         if text is None:
             self._changed.pop(path, None)
@@ -197,7 +200,10 @@ class ProjectText:
             return None
 
         def find() -> list[Path]:
-            return [path for path, text in (self._contents or {}).items() if matches(pattern, text, signs)]
+            contents, matched = self._contents or {}, self._matched.setdefault((pattern, tuple(signs)), {})
+            new = ((path, text) for path, text in contents.items() if path not in matched)
+            matched.update((path, matches(pattern, text, signs)) for path, text in new)
+            return [path for path in contents if matched[path]]
 
         words = (sign.decode() for sign in signs)
         return self._ask((MATCH, pattern.pattern.decode(), str(pattern.flags), *words), find)

@@ -272,7 +272,7 @@ def methods_of_unpickled(call: ast.Call, scope: Scope, program: Program) -> tupl
         return ()
     found = [
         method
-        for method in _methods_named(function.attr, defining, program)
+        for method in methods_named(function.attr, defining, program)
         if method.parent is not None and any(b.startswith("torch.nn.") for b in program.external_bases(method.parent))
     ]
     return tuple(found) if len(found) <= MAX_METHODS else ()
@@ -287,11 +287,11 @@ def seeder_of_unknown(call: ast.Call, scope: Scope, program: Program) -> tuple[S
     if program.qualified(function, scope) is not None:
         return ()
     defining = program.project.text.defining(function.attr)
-    found = _methods_named(function.attr, defining, program) if len(defining) <= MAX_FILES else []
+    found = methods_named(function.attr, defining, program) if len(defining) <= MAX_FILES else []
     return tuple(found) if len(found) == 1 else ()
 
 
-def _methods_named(name: str, defining: Sequence[Path], program: Program) -> list[Scope]:
+def methods_named(name: str, defining: Sequence[Path], program: Program) -> list[Scope]:
     """The methods of a name that classes of the project define themselves."""
     owners = [
         o for facts in program.loaded(sorted(defining)) for o in facts.scope.children.values() if o.kind == "class"

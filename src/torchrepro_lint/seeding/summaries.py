@@ -19,7 +19,14 @@ from torchrepro_lint.index import Scope, last_name
 from torchrepro_lint.loading.loaders import loaders
 from torchrepro_lint.project.configured import is_named
 from torchrepro_lint.rng.draws import draw_of, may_draw
-from torchrepro_lint.seeding.callees import EXITS, Callees, is_parameter, runs_only_what_it_is_given
+from torchrepro_lint.seeding.callees import (
+    EXITS,
+    MAX_FILES,
+    Callees,
+    is_parameter,
+    methods_named,
+    runs_only_what_it_is_given,
+)
 from torchrepro_lint.seeding.discarded import is_besides
 from torchrepro_lint.seeding.imports import Imports
 from torchrepro_lint.seeding.run_by import IMPORTS, Run, commands, run_by, wrappers
@@ -254,10 +261,29 @@ class Summaries:
             return False
         match method.value:
             case ast.Name() as name:
-                return name.id != frame.function.self_name and is_parameter(name, scope, frame.function)
+                is_given = name.id != frame.function.self_name and is_parameter(name, scope, frame.function)
             case ast.Attribute() as held:
-                return _is_kept(held, scope, frame, self._program)
-        return False
+                is_given = _is_kept(held, scope, frame, self._program)
+            case _:
+                return False
+        return is_given and self._may_matter(method.attr)
+
+    def _may_matter(self, name: str) -> bool:
+        """Whether any method of that name draws, seeds or trains; so may those of many files."""
+        defining = self._program.project.text.defining(name)
+        if len(defining) > MAX_FILES:
+            return True
+        seen: set[Run] = set()
+        return any(self._matters((m, m.parent), seen) for m in methods_named(name, defining, self._program))
+
+    def _matters(self, run: Run, seen: set[Run]) -> bool:
+        if run in seen:
+            return False
+        seen.add(run)
+        notes = self.only_draws(run)
+        if notes is None or notes.effect != Effect() or "backward" in notes.called:
+            return True
+        return any(self._matters(inner, seen) for inner in notes.runs)
 
     def _is_plain(self, callee: str | Scope | None, call: ast.Call, scope: Scope) -> bool:
         """Whether by its name a call neither seeds nor draws, and runs nothing but functions that it is given."""
