@@ -133,7 +133,7 @@ class Entropy(Domain[Sources]):
 
 def is_new_in_every_run(seeder: Seeder, program: Program) -> bool:
     """Whether a call seeds with a value that no two runs share, and that nobody may give instead; one that is drawn is
-    mostly printed, so that it can be. What a call that is given no seed takes is not known to be another."""
+    mostly printed, so that it can be. One that takes a number for itself where it is given none is such a call."""
     if seeder.seed is None and seeder.none == "random":
         return True
     found = Entropy(program).sources(seeder.seed, seeder.scope) if seeder.seed is not None else ()

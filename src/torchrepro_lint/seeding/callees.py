@@ -7,7 +7,6 @@ import ast
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
-from pathlib import Path
 from typing import TypeAlias
 
 from torchrepro_lint import catalogue
@@ -265,14 +264,13 @@ def methods_of_unpickled(call: ast.Call, scope: Scope, program: Program) -> tupl
     """The methods of the project's modules that a call on an unpickled object may run,
     `torch.load(path)["model"].infer(x)`: the file does not tell its class, but those with such a method do."""
     function = call.func
-    defining = program.project.text.defining(function.attr) if isinstance(function, ast.Attribute) else []
-    if not isinstance(function, ast.Attribute) or not 0 < len(defining) <= MAX_FILES:
+    if not isinstance(function, ast.Attribute) or not program.project.text.defines_function(function.attr):
         return ()
     if not _is_unpickled(function.value, scope, program, set()):
         return ()
     found = [
         method
-        for method in methods_named(function.attr, defining, program)
+        for method in methods_named(function.attr, program) or ()
         if method.parent is not None and any(b.startswith("torch.nn.") for b in program.external_bases(method.parent))
     ]
     return tuple(found) if len(found) <= MAX_METHODS else ()
@@ -286,13 +284,17 @@ def seeder_of_unknown(call: ast.Call, scope: Scope, program: Program) -> tuple[S
         return ()
     if program.qualified(function, scope) is not None:
         return ()
-    defining = program.project.text.defining(function.attr)
-    found = methods_named(function.attr, defining, program) if len(defining) <= MAX_FILES else []
+    found = methods_named(function.attr, program) or ()
     return tuple(found) if len(found) == 1 else ()
 
 
-def methods_named(name: str, defining: Sequence[Path], program: Program) -> list[Scope]:
-    """The methods of a name that classes of the project define themselves."""
+@remembered
+def methods_named(name: str, program: Program) -> list[Scope] | None:
+    """The methods of a name that classes of the project define themselves; None where functions of that name stand in
+    too many files to read."""
+    defining = program.project.text.defining(name)
+    if len(defining) > MAX_FILES:
+        return None
     owners = [
         o for facts in program.loaded(sorted(defining)) for o in facts.scope.children.values() if o.kind == "class"
     ]

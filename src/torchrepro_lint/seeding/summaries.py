@@ -21,7 +21,6 @@ from torchrepro_lint.project.configured import is_named
 from torchrepro_lint.rng.draws import draw_of, may_draw
 from torchrepro_lint.seeding.callees import (
     EXITS,
-    MAX_FILES,
     Callees,
     is_parameter,
     methods_named,
@@ -269,21 +268,20 @@ class Summaries:
         return is_given and self._may_matter(method.attr)
 
     def _may_matter(self, name: str) -> bool:
-        """Whether any method of that name draws, seeds or trains; so may those of many files."""
-        defining = self._program.project.text.defining(name)
-        if len(defining) > MAX_FILES:
+        """Whether any method of that name draws, seeds or trains, itself or in what it runs; so may those of many
+        files."""
+        methods = methods_named(name, self._program)
+        if methods is None:
             return True
-        seen: set[Run] = set()
-        return any(self._matters((m, m.parent), seen) for m in methods_named(name, defining, self._program))
-
-    def _matters(self, run: Run, seen: set[Run]) -> bool:
-        if run in seen:
-            return False
-        seen.add(run)
-        notes = self.only_draws(run)
-        if notes is None or notes.effect != Effect() or "backward" in notes.called:
-            return True
-        return any(self._matters(inner, seen) for inner in notes.runs)
+        runs: dict[Run, None] = dict.fromkeys((method, method.parent) for method in methods)
+        pending = list(runs)
+        while pending:
+            notes = self.only_draws(pending.pop())
+            if notes is None or notes.effect != Effect() or "backward" in notes.called:
+                return True
+            pending += [run for run in notes.runs if run not in runs]
+            runs.update(dict.fromkeys(notes.runs))
+        return False
 
     def _is_plain(self, callee: str | Scope | None, call: ast.Call, scope: Scope) -> bool:
         """Whether by its name a call neither seeds nor draws, and runs nothing but functions that it is given."""
