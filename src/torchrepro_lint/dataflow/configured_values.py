@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import re
+import sys
 from collections.abc import Callable, Mapping
 from functools import cache
 from pathlib import Path
@@ -15,6 +16,7 @@ from typing import Any, TypeAlias
 
 from torchrepro_lint import catalogue
 from torchrepro_lint.dataflow.abstract_values import Origin, is_configured
+from torchrepro_lint.dataflow.enclosing import loops_around
 from torchrepro_lint.dataflow.paths import Patterns
 from torchrepro_lint.dataflow.sites import Site
 from torchrepro_lint.index import ModuleFacts, Scope
@@ -92,9 +94,15 @@ class ConfiguredValues:
             return True
         own = [re.escape(name) for name in _names_of(holder)]
         names = "|".join(dict.fromkeys([_USUAL, *own]))
-        ways = [(_set_to(names, "|".join(own), key), (key.encode().lower(),)), (_filled(_USUAL), _FILLS)]
-        ways += [(_filled(name), (name.encode().lower(),)) for name in own]
-        return any(self._is_beside(self._project.text.matching(*way), scope.facts.source.path) for way in ways)
+        path, text = scope.facts.source.path, self._project.text
+        set_to = _set_to(names, "|".join(own), key)
+        files = text.matching(set_to, (key.encode().lower(),))
+        if files and path in files and _is_further_down(set_to, holder, scope):
+            files = [file for file in files if file != path]
+        if self._is_beside(files, path):
+            return True
+        ways = [(_filled(_USUAL), _FILLS), *((_filled(name), (name.encode().lower(),)) for name in own)]
+        return any(self._is_beside(text.matching(*way), path) for way in ways)
 
     def _is_beside(self, files: list[Path] | None, path: Path) -> bool:
         """Whether any of these files may run in one program with another, for all that is imported."""
@@ -118,6 +126,15 @@ def _set_to(names: str, own: str, key: str) -> re.Pattern[bytes]:
     item = rf"\[{quoted}\]\s*(?:[-+*/|]?=)(?!=)(?!{copied})"
     attribute = rf"(?<![\w.])(?:self\.)?(?:{names})(?:\.\w+)*\.{key}\s*(?:[-+*/|]?=)(?!=)"
     return re.compile(rf"(?m:{item}|{attribute})".encode())
+
+
+def _is_further_down(pattern: re.Pattern[bytes], read: ast.expr, scope: Scope) -> bool:
+    """Whether a file sets an entry only in the function that reads it, and below: `if cfg.seed is None: cfg.seed = 1`.
+    Then the file still says what is read."""
+    facts, last = scope.facts, getattr(scope.function.node, "end_lineno", None) or sys.maxsize
+    code = (line.partition("#")[0].encode(errors="surrogateescape") for line in facts.source.whole.split("\n"))
+    below = all(read.lineno < number <= last for number, line in enumerate(code, 1) if pattern.search(line))
+    return below and next(loops_around(facts, read), None) is None
 
 
 @cache

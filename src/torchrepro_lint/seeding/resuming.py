@@ -362,7 +362,19 @@ def _is_made_in_optim(call: ast.Call, scope: Scope, program: Program) -> bool:
     """`optG.state_dict()` of something that torch.optim made."""
     if not isinstance(call.func, ast.Attribute) or not call.func.attr.endswith("state_dict"):
         return False
-    return any(map(is_of_optim, program.makers(call.func.value, scope)))
+    makers = program.makers(call.func.value, scope)
+    return any(_is_optimizer_class(m, program) if isinstance(m, Scope) else is_of_optim(m) for m in makers if m)
+
+
+def _is_optimizer_class(owner: Scope, program: Program) -> bool:
+    """Whether a class of the project derives from one of torch.optim."""
+    return owner.kind == "class" and any(map(is_of_optim, program.external_bases(owner)))
+
+
+def _is_of_wrapper(scope: Scope, program: Program) -> bool:
+    """Whether an optimizer's own `load_state_dict` hands the state on: who calls it with a state resumes."""
+    function, owner = scope.function, scope.method_class
+    return function.own_name == "load_state_dict" and owner is not None and _is_optimizer_class(owner, program)
 
 
 def _is_of_own_attributes(call: ast.Call, scope: Scope, program: Program) -> bool:
@@ -399,6 +411,8 @@ def _resumes(facts: ModuleFacts, program: Program) -> tuple[NodeSite, ...]:
 def _put_back(facts: ModuleFacts, program: Program) -> Iterator[NodeSite]:
     for name in ("load_state_dict", *_RESUMERS):
         for call, scope in facts.calls.get(name, ()):
+            if _is_of_wrapper(scope, program):
+                continue
             if name in _RESUMERS or _is_of_optimizer(call, scope, program):
                 yield _file_read_before(call, scope, program) or call, scope
             yield from _handed(call, scope, program) or ()
