@@ -64,3 +64,17 @@ def test_a_search_is_asked_again_when_the_last_file_that_it_found_has_changed(li
         live.change({root / name: "x = 1\n"})
         assert (asked in live.run.tracker.answers) is is_known
     assert not live.run.program.project.text.defines_function("build")
+
+
+def test_what_an_edit_leaves_as_it_was_is_asked_again_at_the_next(live: Live) -> None:
+    """Whether a file speaks of random states is looked up in its text; to whoever asked, another comment is no news."""
+    path, asked = live.run.root / "model.py", ("matches", str(live.run.root / "model.py"), "answer = .*")
+    tracker = live.run.tracker
+    outer = tracker.begin()
+    facts = live.run.program.load(str(path))
+    assert facts is not None
+    assert not facts.source.matches(asked[2])
+    tracker.forget(outer)
+    for text, is_known in ((f"# a comment\n{MODEL}", True), (f"answer = 42\n{MODEL}", False)):
+        live.change({path: text})
+        assert (asked in tracker.answers) is is_known

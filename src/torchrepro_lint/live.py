@@ -20,7 +20,7 @@ from torchrepro_lint.project.folders import OF_FOLDERS
 from torchrepro_lint.project.kinds import IMPORTS, OF_A_FILE
 from torchrepro_lint.project.text import CONTENT, HAS
 from torchrepro_lint.reading import CONFIGURATIONS
-from torchrepro_lint.tracking import Question, bits, bits_of
+from torchrepro_lint.tracking import Question, bits, bits_of, numbers
 
 WATCHED = ".gitignore", ".cfg", ".txt", ".sh", *SUFFIXES, *CONFIGURATIONS, *NATIVE_SUFFIXES  # what answers rest on
 _OF_ONE = (*OF_A_FILE, IMPORTS, HAS, CONTENT)  # questions that are about one file
@@ -100,9 +100,12 @@ class Live:
         validity = Validity(order, answers, listing, run.folders, lambda: run.program.project, run.listed)
         broken = validity.broken(bits(asked))
         tracker.reopen(question for question in tracker.questions(broken) if not _is_about(question, moved))
-        for question, answer in ((order[number], answers[number]) for number in asked):
-            if question[0] in SEARCHES and question in tracker.answers:  # the next edit goes by what it finds now
-                tracker.answers[question] = _plain(question, validity.renewed(question, answer))
+        bad = set(numbers(broken))
+        for number, question in ((number, order[number]) for number in asked if number not in bad):
+            if question not in tracker.answers:  # nobody asks it again before the next edit
+                tracker.learn(question, before[question])
+            elif question[0] in SEARCHES:  # the next edit goes by what it finds now
+                tracker.answers[question] = _plain(question, validity.renewed(question, answers[number]))
         return broken
 
     def _make_stale(self, paths: Iterable[Path], first: Collection[Path]) -> None:
