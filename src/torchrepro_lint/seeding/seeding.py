@@ -22,7 +22,8 @@ from torchrepro_lint.rng.environments import learns
 from torchrepro_lint.rng.updates import is_optimizer
 
 UNSEEDED, MAYBE, SEEDED = 0, 1, 2
-_TRAINERS = frozenset({"Trainer", "Seq2SeqTrainer"})  # whose `train` computes gradients out of sight
+_TRAINERS = frozenset({"Trainer", "Seq2SeqTrainer"})  # whose `train` computes gradients out of sight,
+_RUNNERS = frozenset({"build_runner", "EpochBasedRunner", "IterBasedRunner"})  # and whose `run`
 # What programs call that are more than a trial: options, data that are read, results that are kept, a framework.
 _EARNEST = frozenset({"parse_args", "DataLoader", "fit", "LightningCLI", "load", "from_pretrained",
                       "load_state_dict", "open", "imread", "read_csv", "save", "savez", "savefig",
@@ -211,7 +212,8 @@ class Seeding:
     @property
     def is_trained_by_library(self) -> bool:
         """Whether a library computes the gradients: its trainer, or what learns in an environment."""
-        if "LightningCLI" in self.reached or ("train" in self.reached and self.reached & _TRAINERS):
+        by = {"train": _TRAINERS, "run": _RUNNERS}
+        if "LightningCLI" in self.reached or any(name in self.reached and self.reached & by[name] for name in by):
             return True
         return any(self._is_by_library(*site) for site in self.calls("train")) or any(
             learns(call, scope, self.program) for call, scope in self.calls("learn")
