@@ -251,9 +251,21 @@ class Names:
         for at in range(_modules_in(binding), len(parts)):
             found = self._finder.find(".".join(parts[:at]), binding.level, str(facts.source.path), at)
             package = self._load(found[0]) if found is not None and not found[1] else None
-            if package is not None and package is not facts and parts[at] in package.scope.bindings:
+            if package is None or package is facts:
+                continue
+            if parts[at] in package.scope.bindings or self._is_brought(parts[at], package):
                 return package.scope, at
         return None
+
+    def _is_brought(self, name: str, package: ModuleFacts) -> bool:
+        """Whether a package takes from a submodule what has its name there: `from .launch import *`."""
+        for star in package.star_imports:
+            if star.target.rpartition(".")[2] == name:
+                place = self._finder.find(star.target, star.level, str(package.source.path), star.target.count(".") + 1)
+                module = self._load(place[0]) if place is not None else None
+                if module is not None and name in module.scope.bindings:
+                    return True
+        return False
 
     def _unbound(self, name: str, facts: ModuleFacts, rest: tuple[str, ...], depth: int) -> Target | None:
         if facts.star_imports and (target := self._starred(name, facts, rest, depth)) is not None:
