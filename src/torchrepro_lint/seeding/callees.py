@@ -220,6 +220,11 @@ class Callees:
         return name in _SPAWNERS or last_name(call.func) == "Process"
 
     @staticmethod
+    def hands_on(name: str | None, call: ast.Call) -> bool:
+        """Whether a call is there to run a function that it is given, which may be one that its caller was given."""
+        return name in _handing_on() or last_name(call.func) == "Process"
+
+    @staticmethod
     def spawns(name: str | None, call: ast.Call) -> bool:
         """Whether it runs them in one that starts afresh, whatever is set."""
         method = keyword_value(call, "start_method")
@@ -238,8 +243,13 @@ def drawn_by_items(loader: Call, program: Program) -> list[ItemDraw]:
 def runs_only_what_it_is_given(name: str | None, written: str) -> bool:
     """Whether a call of the external `name`, which is `written` so, runs no code of the project but the functions
     among its arguments, starts no process, and goes on to the next statement."""
-    runs_more = name in EXITS or name == IMPORTS or name in _SPAWNERS or written in ("Process", "submit")
+    runs_more = name in EXITS or name == IMPORTS or name in _handing_on() or written in ("Process", "submit")
     return not runs_more and not (name or "").startswith(_REMOTE) and not may_run(name, written)
+
+
+@cache
+def _handing_on() -> frozenset[str]:
+    return _SPAWNERS.union(*(catalogue.names("callables", kind) for kind in ("command_lines", "launchers")))
 
 
 @cache

@@ -22,7 +22,7 @@ from torchrepro_lint.dataflow.options import Options
 from torchrepro_lint.dataflow.outcomes import Truth
 from torchrepro_lint.dataflow.program import MAX_CALLEES
 from torchrepro_lint.dataflow.run_constant import is_in_worker
-from torchrepro_lint.index import ModuleFacts, Scope, arguments_of, last_name
+from torchrepro_lint.index import FunctionNode, ModuleFacts, Scope, arguments_of, last_name
 from torchrepro_lint.loading.loaders import argument, handed_on, loaders
 from torchrepro_lint.project.configured import is_named
 from torchrepro_lint.project.disk import exists
@@ -510,9 +510,9 @@ class _Interpreter:
             if state is None:
                 return None
             state = self._run_callback(name, function, call, state, scope, frame)
-        if frame.caller is not None and state is not None and self._callees.starts_process(name, call):
+        if frame.caller is not None and state is not None and self._callees.hands_on(name, call):
             for function in self._handed_on(call, scope, frame):
-                self._run_callback(name, function, call, state, scope, frame)
+                state = self._run_callback(name, function, call, state, scope, frame)
         state = self._run_all(run_by(name, call, scope, self.program), call, state, scope, frame)
         return self._worker_code(Call(call, scope, name, self.program), state, frame) if name else state
 
@@ -531,6 +531,10 @@ class _Interpreter:
             handed = self._handed(value, scope, frame)
             if isinstance(handed, Scope) and handed.kind == "function":
                 yield handed
+        if any(isinstance(a, ast.Starred) and _is_gathered(a.value, scope, frame) for a in call.args):
+            assert frame.call is not None
+            assert frame.caller is not None
+            yield from (f for _, f in self.program.given(frame.call, frame.caller.function) if f.kind == "function")
 
     def _run_callback(
         self, name: str | None, function: Scope, call: ast.Call, state: State, scope: Scope, frame: Frame
@@ -621,6 +625,13 @@ class _Interpreter:
                 return False
         values = self.options.values(workers.node, workers.scope, frame if workers.scope is loader.scope else None)
         return any(v.value for v in values) if values else None
+
+
+def _is_gathered(value: ast.expr, scope: Scope, frame: Frame) -> bool:
+    """Whether a name is the `*args` of a call in progress."""
+    node = frame.function.node
+    extra = node.args.vararg if isinstance(node, FunctionNode) else None
+    return extra is not None and isinstance(value, ast.Name) and value.id == extra.arg and scope is frame.function
 
 
 def _is_case(test: ast.expr) -> bool:

@@ -23,7 +23,6 @@ from torchrepro_lint.seeding.run_by import commands
 MAX_DEPTH = 5  # of functions that read options
 _OF_FILE = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 # What runs the one function that it is given, with options as its arguments.
-_COMMAND_LINES = frozenset({"fire.Fire", "fire.core.Fire", "typer.run", "absl.app.run", "tyro.cli"})
 _OF_OPEN_FILES = frozenset({"open", "read", "readline", "readlines", "write", "flush", "close"})
 # What of a parser of options takes options as well: docs.python.org/3/library/argparse.html#other-utilities
 _PARSES = frozenset({"parse_args", "parse_known_args"})
@@ -161,7 +160,7 @@ def _is_started_elsewhere(function: Scope, program: Program) -> bool:
 def _started(call: ast.Call, scope: Scope, program: Program) -> Scope | None:
     """The project's function that a call is one of, or that a command line runs: `fire.Fire(main)`, `app()`."""
     function = program.resolve(call.func, scope)
-    if function in _COMMAND_LINES:
+    if function in catalogue.names("callables", "command_lines"):
         given = program.given(call, scope)
         return given[0][1] if len(given) == 1 else None
     if isinstance(function, Scope) and function.kind == "function":

@@ -315,7 +315,7 @@ class Summaries:
             return None
         if callee is None or isinstance(callee, str):
             name = _constructed(callee)
-            if name in EXITS or name == IMPORTS or callees.starts_process(name, call) or _runs_workers(name):
+            if name in EXITS or name == IMPORTS or callees.hands_on(name, call) or _runs_workers(name):
                 return None
             given = list(callees.given(name, call, scope))
             has_classes = any(function.kind == "class" for function in given)
