@@ -171,6 +171,8 @@ def _taken_of(origin: Origin, path: tuple[int, ...], of: Of[list[Origin]]) -> li
     match origin, path:
         case Display(node=ast.Tuple(elts=items) | ast.List(elts=items) | ast.Set(elts=items), scope=where), _:
             return _parts(items, path, where, of)
+        case Display(node=ast.ListComp(elt=made) as listed, scope=where), ():
+            return [(made, where.children[listed])] if listed in where.children else None
         case Result(callee="builtins.enumerate", node=ast.Call(args=[items, *_]), scope=where), (1, *rest):
             return _taken(items, tuple(rest), where, of)
         case Result(callee="builtins.zip", node=ast.Call(args=args), scope=where), (place, *rest) if place < len(args):

@@ -89,7 +89,7 @@ class Choices(NamedTuple):
             case ast.Call(func=ast.Name(id="vars"), args=[held]) | ast.Attribute(value=held, attr="__dict__"):
                 return self._members(held, key, scope) if key is not None else []
             case ast.Call(func=ast.Name(id="globals"), args=[]):
-                return self._members_of(scope.facts.scope, key, scope) if key is not None else []
+                return self._members_of([scope.facts.scope], key, scope) if key is not None else []
         known, names = self.values.registries.of(table, scope), []
         if known and key is not None:
             names = [o.value for o in self.values.value(key, scope) if isinstance(o, Constant)]
@@ -137,26 +137,25 @@ class Choices(NamedTuple):
         return (target, call) if is_class else None  # type: ignore[return-value]
 
     def _members(self, held: ast.expr, name: ast.expr, scope: Scope) -> list[Scope | str]:
-        modules = [o.target for o in self.values.value(held, scope) if isinstance(o, Reference)]
-        if [getattr(module, "kind", "") for module in modules] != ["module"]:
-            return []
-        return self._members_of(modules[0], name, scope)
+        found = [o.target for o in self.values.value(held, scope) if isinstance(o, Reference)]
+        modules = [target for target in found if isinstance(target, Scope) and target.kind == "module"]
+        return self._members_of(modules, name, scope) if len(modules) == len(found) <= MAX_LISTED else []
 
-    def _members_of(self, module: str | Scope, name: ast.expr, scope: Scope) -> list[Scope | str]:
-        """The functions and classes of a module that have one of the names that an expression may be; where the name is
-        not known, its classes."""
+    def _members_of(self, modules: Sequence[Scope], name: ast.expr, scope: Scope) -> list[Scope | str]:
+        """The functions and classes of modules that have one of the names that an expression may be; where the name is
+        not known, their classes."""
         said = [o.value for o in self.values.value(name, scope) if isinstance(o, Constant)]
         names = [each for each in said if isinstance(each, str)]
-        if not names and isinstance(module, Scope) and module.kind == "module":
-            return self._classes_of(module)
-        found = [self.names.members(module, (each,)) for each in names]
-        return [target for target in found if isinstance(target, Scope | str)]
+        if not names:
+            return self._classes_of(modules)
+        found = (self.names.members(module, (each,)) for module in modules for each in names)
+        return list(dict.fromkeys(target for target in found if isinstance(target, Scope | str)))
 
-    def _classes_of(self, module: Scope) -> list[Scope | str]:
-        """The project's classes in a module, without those that others are derived from; none where it has many."""
-        if module.facts.star_imports or len(module.bindings) > MAX_NAMES:
+    def _classes_of(self, modules: Sequence[Scope]) -> list[Scope | str]:
+        """The project's classes in modules, without those that others are derived from; none where they have many."""
+        if any(module.facts.star_imports or len(module.bindings) > MAX_NAMES for module in modules):
             return []
-        found = [self.names.members(module, (name,)) for name in module.bindings]
+        found = [self.names.members(module, (name,)) for module in modules for name in module.bindings]
         classes = dict.fromkeys(f for f in found if isinstance(f, Scope) and f.kind == "class")
         bases = {base for owner in classes for base in self.names.bases(owner)[1:]}
         chosen = [owner for owner in classes if owner not in bases]

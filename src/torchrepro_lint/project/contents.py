@@ -23,6 +23,7 @@ _HARMLESS = (ast.Import, ast.ImportFrom, ast.FunctionDef, ast.AsyncFunctionDef, 
 _WORK = ("parse_args", "backward", "zero_grad", "fit", "learn", "submit", "optimize", "spawn", "Adam", "AdamW", "SGD",
          "RMSprop")  # fmt: skip
 _STARTS = re.compile(r"(?:main|run|train)(?:_\w+)?")
+_IMPORTS = "import_module"  # which runs a module that is named at run time
 _CONFIGURES = ("seed", "cudnn", "determinis", "add_argument")
 
 
@@ -260,16 +261,16 @@ def _names(rows: Any) -> tuple[tuple[str, int], ...]:
 
 
 def _called_at_top(facts: ModuleFacts) -> tuple[tuple[str, int], ...] | None:
-    """What is imported and called outside of functions, decorators for instance; None where a call there can draw, or
-    enters code of the file itself."""
+    """What is imported and called outside of functions, decorators for instance; None where a call there can draw,
+    enters code of the file itself, or imports what is named at run time."""
     own = facts.scope.bindings
     found: dict[tuple[str, int], None] = {}
     for name, sites in facts.calls.items():
         bindings = own.get(name, ())
-        matters = _draws(name) or (bindings and bindings[-1].kind in ("function", "class", "import"))
+        matters = _draws(name) or name == _IMPORTS or (bindings and bindings[-1].kind in ("function", "class", "import"))
         if not matters or not any(_outside_functions(scope) for _, scope in sites):
             continue
-        if _draws(name) or any(b.kind != "import" for b in bindings):
+        if _draws(name) or name == _IMPORTS or any(b.kind != "import" for b in bindings):
             return None
         found |= dict.fromkeys((b.target, b.level) for b in bindings)
     return tuple(found)
