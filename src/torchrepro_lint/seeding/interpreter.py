@@ -32,7 +32,17 @@ from torchrepro_lint.rng.draws import Seeder
 from torchrepro_lint.seeding.callees import EXITS, ItemDraw, drawn_by_items, is_parameter
 from torchrepro_lint.seeding.run_by import IMPORTS, Run, commands, handlers, run_by, started, wrappers
 from torchrepro_lint.seeding.seeding import Link, Seeding
-from torchrepro_lint.seeding.state import FRESH, State, by_default, either, joined, left, level_by_default, replayed, telling
+from torchrepro_lint.seeding.state import (
+    FRESH,
+    State,
+    by_default,
+    either,
+    joined,
+    left,
+    level_by_default,
+    replayed,
+    telling,
+)
 from torchrepro_lint.seeding.summaries import Notes, summaries
 from torchrepro_lint.seeding.terms import (
     NOTHING,
