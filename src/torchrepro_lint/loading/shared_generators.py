@@ -14,6 +14,7 @@ from torchrepro_lint.dataflow import Call, Module, Program, Site, remembered
 from torchrepro_lint.dataflow.references import reads_of_target
 from torchrepro_lint.index import FunctionNode, ModuleFacts, Scope, walk
 from torchrepro_lint.loading.loaders import argument, loaders, workers
+from torchrepro_lint.project.names import Target
 from torchrepro_lint.rng.generators import is_given_a_state
 
 MAX_DEPTH = 3
@@ -137,7 +138,7 @@ def _keeps_copies(loader: Call, program: Program) -> bool:
     return given is None or (isinstance(given, Site) and _only_calls_outside(program.resolve(*given), program))
 
 
-def _only_calls_outside(function: Scope | str | None, program: Program, further: int = MAX_DEPTH) -> bool:
+def _only_calls_outside(function: Target | None, program: Program, further: int = MAX_DEPTH) -> bool:
     """Whether a function sets nothing of others and asks for no data set, nor does what it calls: it seeds the
     generators of libraries, say."""
     if not isinstance(function, Scope) or function.kind != "function":
