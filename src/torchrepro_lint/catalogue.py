@@ -86,8 +86,9 @@ def canonical(name: str) -> str:
     for prefix, usual in _spellings().get(root, ()):
         if name.startswith(prefix):
             return usual + name[len(prefix) :]
-    if name.startswith("torch.nn.modules."):
-        return "torch.nn." + name.rpartition(".")[2]
+    for prefix, usual in table("spellings")["modules"].items():
+        if name.startswith(prefix):
+            return usual + name.rpartition(".")[2]  # type: ignore[no-any-return]
     return name
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from itertools import chain
 from pathlib import Path
 
 from torchrepro_lint.dataflow import Program, remembered, remembered_of_texts
@@ -37,9 +38,12 @@ _BY_NAME = ("import_module", "__import__", "instantiate")  # what these reach is
 
 
 def uses_gpu(files: Iterable[ModuleFacts], program: Program) -> bool:
-    """Whether any of the files speaks of a GPU, and none hides all of them from the program."""
+    """Whether any of the files, or of those that they import, speaks of a GPU, and none hides all of them from the
+    program."""
     files = tuple(files)
-    return any(_speaks_of_gpu(f, program) for f in files) and not any(_hides_gpus(f, program) for f in files)
+    imported = {path for f in files for path in program.project.imported(f.source.path)}
+    every = chain(files, program.loaded(sorted(imported)))
+    return any(_speaks_of_gpu(f, program) for f in every) and not any(_hides_gpus(f, program) for f in files)
 
 
 @remembered

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 from torchrepro_lint import catalogue
 from torchrepro_lint.dataflow import Call, Module, Program, Site, remembered_in_file, remembered_last, start_of
 from torchrepro_lint.dataflow.abstract_values import Parameter
+from torchrepro_lint.dataflow.options import is_never_reached
 from torchrepro_lint.elements import Certainty
 from torchrepro_lint.index import ModuleFacts, Scope
 from torchrepro_lint.kernels.arguments import OperationCall, Related
@@ -90,7 +91,8 @@ def verdicts(module: Module, program: Program) -> tuple[OperationVerdict, ...]:
     named = {v.call.node for v in found}
     values = (site for site in calls_of_values(module.facts, program) if site[0] not in named)
     found += [v for site in values if (v := reader.chosen(*site)) is not None]
-    return tuple(sorted(found, key=lambda v: start_of(v.call.node)))
+    reached = (v for v in found if not is_never_reached(v.call.node, v.call.scope, program))
+    return tuple(sorted(reached, key=lambda v: start_of(v.call.node)))
 
 
 class _Reader:

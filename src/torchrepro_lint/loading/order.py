@@ -13,7 +13,7 @@ from functools import partial
 from torchrepro_lint.dataflow import Program, remembered
 from torchrepro_lint.dataflow.edges import Edges
 from torchrepro_lint.dataflow.follow import Follow, Policy
-from torchrepro_lint.dataflow.use import STOP, Path, Steps, Use
+from torchrepro_lint.dataflow.use import ANY, STOP, Path, Steps, Use
 from torchrepro_lint.index import Scope
 from torchrepro_lint.loading import order_loops, order_taken
 from torchrepro_lint.loading.decisions import Decision, Shown, is_sorted_at, most_telling, stored
@@ -71,6 +71,9 @@ def _judge(asked: ast.expr, use: Use[Shown], edges: Edges) -> Steps | None:
             return None
         case ast.Starred() if isinstance(display := facts.parents[parent], ast.List | ast.Tuple):
             return (use.become("sequence").at(display),)
+        case ast.Starred() if isinstance(call := facts.parents[parent], ast.Call) and call.args == [parent]:
+            is_turned = edges.program.qualified(call.func, use.scope) == "builtins.zip"  # `paths, labels = zip(*rows)`
+            return (use.become("sequence").at(call, (ANY,)),) if is_turned else STOP
         case ast.For() | ast.AsyncFor() if parent.iter is use.node:
             return order_loops.rounds(parent, use, edges)
         case ast.comprehension() if parent.iter is use.node:

@@ -58,6 +58,8 @@ def within(use: Use[Shown], edges: Edges) -> Steps | None:
     if name in _table()["joins"] and len(use.path) == 1:
         is_list = use.state == "sequence" or name.startswith("itertools.")  # which joins the keys of dicts
         return (use.become("sequence").at(use.call, ()),) if is_list else STOP
+    if use.state == "sequence" and name in _table()["columns"]:
+        return decided(use, use.call, _table()["decides"][name])
     if use.state == "sequence" and saves(use.call, use.scope, edges.program):
         return decided(use, use.call, SAVED)
     return (use.become("text").at(use.call, ()),) if gives_text(name, use.call) else None

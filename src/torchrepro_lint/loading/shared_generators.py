@@ -14,6 +14,7 @@ from torchrepro_lint.dataflow import Call, Module, Program, Site, remembered
 from torchrepro_lint.dataflow.references import reads_of_target
 from torchrepro_lint.index import FunctionNode, ModuleFacts, Scope, walk
 from torchrepro_lint.loading.loaders import argument, loaders, workers
+from torchrepro_lint.project.names import Target
 from torchrepro_lint.rng.generators import is_given_a_state
 
 MAX_DEPTH = 3
@@ -127,8 +128,26 @@ def _loader_of(owner: Scope, program: Program) -> tuple[Call | None] | None:
     found = list(_loaders_of(owner, program))
     if not found:
         return (None,)
-    busy = [c for c in found if workers(c) is not False and argument(c, "worker_init_fn") is None]
+    busy = [c for c in found if workers(c) is not False and _keeps_copies(c, program)]
     return (busy[0],) if busy else None
+
+
+def _keeps_copies(loader: Call, program: Program) -> bool:
+    """Whether nothing changes the data set of a worker when that starts."""
+    given = argument(loader, "worker_init_fn")
+    return given is None or (isinstance(given, Site) and _only_calls_outside(program.resolve(*given), program))
+
+
+def _only_calls_outside(function: Target | None, program: Program, further: int = MAX_DEPTH) -> bool:
+    """Whether a function sets nothing of others and asks for no data set, nor does what it calls: it seeds the
+    generators of libraries, say."""
+    if not isinstance(function, Scope) or function.kind != "function":
+        return isinstance(function, str) and not function.endswith("get_worker_info")
+    is_set = (isinstance(n, ast.Attribute) and isinstance(n.ctx, ast.Store) for n in walk(function.node))
+    if not further or function.outer or any(is_set):
+        return False
+    called = (program.resolve(call.func, scope) for call, scope in function.calls)
+    return all(_only_calls_outside(callee, program, further - 1) for callee in called)
 
 
 def _loaders_of(owner: Scope, program: Program) -> Iterator[Call]:

@@ -23,6 +23,7 @@ from torchrepro_lint.index import Binding, Scope, last_name, walk
 from torchrepro_lint.project.declarations import constant
 
 HASH = "builtins.hash"
+_OPEN = "builtins.open"
 _SAME_ITEMS = frozenset({"list", "tuple", "set", "frozenset", "sorted", "reversed", "iter", "filter",
                          "collections.Counter"})  # fmt: skip
 _KEEPS = frozenset({"unique", "dropna", "tolist", "drop_duplicates"})  # methods of columns and arrays
@@ -184,6 +185,10 @@ class Texts(Domain[Text]):
         method = call.func.attr if isinstance(call.func, ast.Attribute) else ""
         if callee is None and _is_of_texts(call):
             return _holding(Evidence.SURE)
+        if name == _OPEN and _is_binary(call):
+            return _holding(Evidence.SURE, Evidence.OTHER)  # its lines
+        if callee is None and method == "read" and isinstance(call.func, ast.Attribute):
+            return _TEXT if of(call.func.value, scope).own is Evidence.SURE else _UNKNOWN
         if name in _table()["functions"] or (callee is None and method in _table()["methods"]):
             return _BYTES if {name, method} & set(_table()["binary"]) else _TEXT
         wraps = name.removeprefix("builtins.")
@@ -326,6 +331,12 @@ def _is_of_texts(call: ast.Call) -> bool:
         case ast.Call(func=ast.Attribute(value=ast.Attribute(attr="str"))):
             return True
     return False
+
+
+def _is_binary(call: ast.Call) -> bool:
+    """`open(path, "rb")`"""
+    modes = [*call.args[1:2], *(k.value for k in call.keywords if k.arg == "mode")]
+    return any(isinstance(mode, ast.Constant) and "b" in str(mode.value) for mode in modes)
 
 
 def _is_text_type(keyword: ast.keyword) -> bool:

@@ -32,7 +32,17 @@ from torchrepro_lint.rng.draws import Seeder
 from torchrepro_lint.seeding.callees import EXITS, ItemDraw, drawn_by_items, is_parameter
 from torchrepro_lint.seeding.run_by import IMPORTS, Run, commands, handlers, run_by, started, wrappers
 from torchrepro_lint.seeding.seeding import Link, Seeding
-from torchrepro_lint.seeding.state import FRESH, State, by_default, either, joined, level_by_default, replayed, telling
+from torchrepro_lint.seeding.state import (
+    FRESH,
+    State,
+    by_default,
+    either,
+    joined,
+    left,
+    level_by_default,
+    replayed,
+    telling,
+)
 from torchrepro_lint.seeding.summaries import Notes, summaries
 from torchrepro_lint.seeding.terms import (
     NOTHING,
@@ -282,19 +292,28 @@ class _Interpreter:
         """Run the arm that a test chooses which comes out as `truth`, or both."""
         if truth.certain is not None:
             return self._term(body if truth.certain else orelse, state, frame)
-        effects, before = self.effects, self.effects.deferred
-        is_unset = truth is Truth.UNKNOWN
+        effects, before, usual = self.effects, self.effects.deferred, truth.usual
         with effects.in_arm():
-            with effects.in_doubt(is_case=is_case, is_rare=truth is Truth.RARELY, is_unset=is_unset):
-                chosen, after_body = self._term(body, state, frame), effects.deferred
+            chosen, after_body = self._arm(body, state, frame, usual, is_case), effects.deferred
             effects.deferred = before
-            with effects.in_doubt(is_case=is_case, is_rare=truth is Truth.USUALLY, is_unset=is_unset):
-                other, after_orelse = self._term(orelse, state, frame), effects.deferred
+            usual_else = None if usual is None else not usual
+            other, after_orelse = self._arm(orelse, state, frame, usual_else, is_case), effects.deferred
         if truth is Truth.RARELY:
             chosen, other, after_body, after_orelse = other, chosen, after_orelse, after_body
         level = max if truth is Truth.UNKNOWN else level_by_default
         effects.deferred = telling(joined(before, after_body, after_orelse, level), effects.around.arm)
         return either([chosen, other]) if truth is Truth.UNKNOWN else by_default(chosen, other)
+
+    def _arm(self, arm: Term, state: State, frame: Frame, is_usual: bool | None, is_case: bool) -> State:
+        """Run an arm that the program runs by default, or does not, or nobody knows."""
+        ends = self._exits[-1]
+        count = len(ends)
+        with self.effects.in_doubt(is_case=is_case, is_rare=is_usual is False):
+            after = self._term(arm, state, frame)
+        if not is_case or is_usual:
+            return after
+        ends[count:] = [left(end, state) for end in ends[count:]]
+        return left(after, state)
 
     def _take(self, item: Taken, state: State, frame: Frame) -> State:
         receiver = item.node.value if isinstance(item.node, ast.Subscript) else item.node

@@ -74,8 +74,8 @@ class Witness(NamedTuple):
     """A draw and the calls that lead to it, outermost first. `process` is the function of the fresh process
     that it runs in, None in the program's own. `sure` where no test that cannot be worked out decides whether
     the program comes by; `one_case` where such a test compares a setting with one of its values; `rare` where the
-    program comes by only if it is asked to, `by_default` where it does unless it is asked not to. `number` counts the
-    draws in the order of the run."""
+    program comes by only if it is asked to. `number` counts the draws in the order of the run. Behind the branch that
+    it is drawn in, it `is_unusual` if a setting chose that by a value which it does not have by default."""
 
     draw: Draw
     chain: tuple[Link, ...]
@@ -85,17 +85,12 @@ class Witness(NamedTuple):
     one_case: bool = False
     rare: bool = False
     number: int = 0
-    by_default: bool = True
+    is_unusual: bool = False
 
     @property
     def is_telling(self) -> bool:
         """Whether it may be named as what the program draws: it runs, or is one of several of which one runs."""
         return self.sure or (self.one_case and not self.rare)
-
-    @property
-    def is_unusual(self) -> bool:
-        """Whether the program draws it only where a setting has a value that it does not have by default."""
-        return self.one_case and not self.by_default
 
     def says_more_than(self, earlier: Witness) -> bool:
         """Whether it shows better than an earlier draw that the program draws before it seeds."""

@@ -65,6 +65,16 @@ def _earliest(*draws: Witness | None) -> Witness | None:
     return next((draw for draw in found if not draw.is_unusual), found[0] if found else None)
 
 
+def left(arm: State, before: State) -> State:
+    """Behind an arm that a setting chooses, and not by default: a draw in it does not show what programs usually do."""
+    if arm is None or before is None or arm is before:
+        return arm
+    return tuple(
+        a if a.early is None or a.early is b.early else a._replace(early=a.early._replace(is_unusual=True))
+        for a, b in zip(arm, before, strict=True)
+    )
+
+
 def by_default(usual: State, other: State) -> State:
     """Two arms of which `usual` runs by default: a family seeded only in the other is `maybe` seeded."""
     if usual is None or other is None or usual is other:

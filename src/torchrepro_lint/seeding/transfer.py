@@ -55,7 +55,6 @@ class Around(NamedTuple):
     doubts: int = 0  # how many tests that are not worked out lie between the entry and here
     cases: int = 0  # how many of them choose by a setting's value
     rare: int = 0  # how many of them are not passed by default
-    unset: int = 0  # how many of them have no default
     arm: int = 0  # how many draws were deferred when the innermost branch began
 
 
@@ -116,17 +115,11 @@ class Effects:
         """The arms of a branch, each of which begins with the draws that are deferred now."""
         return self.within(self.around._replace(arm=len(self.deferred)))
 
-    def in_doubt(
-        self, *, is_case: bool = False, is_rare: bool = False, is_unset: bool = True
-    ) -> AbstractContextManager[None]:
+    def in_doubt(self, *, is_case: bool = False, is_rare: bool = False) -> AbstractContextManager[None]:
         """While it is not known whether the program comes by; `is_case` where that hangs on a setting's value,
-        `is_rare` where by default it does not, `is_unset` where nothing is known of a default."""
+        `is_rare` where by default it does not."""
         now = self.around
-        return self.within(
-            now._replace(
-                doubts=now.doubts + 1, cases=now.cases + is_case, rare=now.rare + is_rare, unset=now.unset + is_unset
-            )
-        )
+        return self.within(now._replace(doubts=now.doubts + 1, cases=now.cases + is_case, rare=now.rare + is_rare))
 
     def pretrained(self) -> AbstractContextManager[None]:
         """While a model is made that gets the weights of a checkpoint, which may have all that is drawn."""
@@ -259,7 +252,7 @@ class Effects:
         now = self.around
         return Witness(
             draw, chain, level, now.process,
-            draw.sure and now.doubts == 0, now.cases > 0, now.rare > 0, self.draws, now.rare + now.unset == 0,
+            draw.sure and now.doubts == 0, now.cases > 0, now.rare > 0, self.draws,
         )  # fmt: skip
 
     def _is_expected(self, draw: Draw, kind: str, level: int) -> bool:
