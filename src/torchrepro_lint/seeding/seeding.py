@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from torchrepro_lint import catalogue
 from torchrepro_lint.dataflow import CallSite, Program
-from torchrepro_lint.dataflow.conditions import PathCondition, conditions
+from torchrepro_lint.dataflow.conditions import PathCondition, are_exclusive, conditions
 from torchrepro_lint.dataflow.enclosing import DEFINITIONS
 from torchrepro_lint.dataflow.outcomes import Truth
 from torchrepro_lint.dataflow.reached import reached
@@ -392,9 +392,10 @@ class Seeding:
 
     def unseeded_draw(self, family: str) -> tuple[Witness, bool] | None:
         """The same of a program that was not followed to its end: what it seeds there is not known."""
-        if family in self.late or not self._matters(family):
-            return None
         own, behind_option = self.unseeded.get(family), self.maybe.get(family)
+        late = self.late.get(family)
+        if (late is not None and not _is_on_another_way(own, late)) or not self._matters(family):
+            return None
         if own is not None and not self.trains:
             own = self.sampled.get(family, own)
         if own is not None and own.draw.kind == "stand-in" and any(family in s.families for s in self.seeders):
@@ -435,6 +436,13 @@ class Seeding:
             if first.sure and first.is_for_items:
                 return True
         return family != "torch" and "order" in kinds
+
+
+def _is_on_another_way(draw: Witness | None, late: Late) -> bool:
+    """Whether a run that comes by a draw does not come by the seed: it is asked for one of two things."""
+    ways = zip(draw.chain, late.chain, strict=False) if draw is not None else ()
+    fork = next(((a, b) for a, b in ways if a.node is not b.node), None)
+    return fork is not None and are_exclusive(*fork)
 
 
 def _is_of_object(call: ast.Call, scope: Scope) -> bool:
