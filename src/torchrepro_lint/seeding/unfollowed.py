@@ -41,8 +41,8 @@ def never_seeds(family: str, program: Program) -> bool:
 
 
 def never_seeds_itself(seeding: Seeding, program: Program) -> bool:
-    """Whether none seeds torch of those that a program imports, directly or through each other, and it imports nothing that is
-    only named at run time: what other programs of the project seed is not seeded for it."""
+    """Whether none seeds torch of those that a program imports, directly or through each other, and it imports nothing
+    that is only named at run time: what other programs of the project seed is not seeded for it."""
     start, found = seeding.entry.facts, _speaking_of_seeds(program)
     if found is None or start.source.cells or names_code(seeding):  # the imports of a notebook are not known
         return False
