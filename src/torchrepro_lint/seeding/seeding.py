@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Collection, Iterator
+import sys
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cache, cached_property
 from typing import NamedTuple
 
 from torchrepro_lint import catalogue
-from torchrepro_lint.dataflow import CallSite, Program
+from torchrepro_lint.dataflow import CallSite, Program, Site
 from torchrepro_lint.dataflow.conditions import PathCondition, are_exclusive, conditions
 from torchrepro_lint.dataflow.enclosing import DEFINITIONS
 from torchrepro_lint.dataflow.outcomes import Truth
@@ -181,10 +182,26 @@ class Seeding:
         if self.reached & _LOOKS and (self.loads_weights or self._is_pretrained) and not self.updates:
             return False  # it looks at the gradients of predictions
         others = [name for name in TRAINS if name != "fit"]
-        if not self.reached.isdisjoint(others) or any(self.calls(*others)):
+        if not self.reached.isdisjoint(others) or any(self.calls(*others)) or self._is_trained_by_base(others):
             return True
         fits = list(self.calls("fit"))
         return not all(self._prepares_data(*site) for site in fits) if fits else "fit" in self.reached
+
+    def _is_trained_by_base(self, names: Iterable[str]) -> bool:
+        """Whether a library of which nothing is known runs methods of the project's that compute gradients: those of a
+        class that has what the program calls, `Experiment().run()`, from there only."""
+        sites = (site for name in names for facts in self.visited for site in facts.calls.get(name, ()))
+        owners = {scope.function.method_class for _, scope in sites} - {None}
+        return any(owner is not None and self._runs_methods_of(owner) for owner in owners)
+
+    def _runs_methods_of(self, owner: Scope) -> bool:
+        names, bases = self.program.names, self.program.external_bases(owner)
+        if all(base.partition(".")[0] in transparent() for base in bases):
+            return False
+        inherited = [n for n in sorted(self.reached) if re.search(_PROGRAM, n) and names.method(owner, n) is None]
+        held = [Site(c.func.value, s) for c, s in self.calls(*inherited) if isinstance(c.func, ast.Attribute)]
+        made = (result.callee for site in held for result in self.program.results(*site))
+        return any(isinstance(maker, Scope) and owner in names.bases(maker) for maker in made)
 
     def _prepares_data(self, call: ast.Call, scope: Scope) -> bool:
         """Whether `fit` is that of an encoder, a scaler or neighbours of scikit-learn, which computes no gradients."""
@@ -457,9 +474,15 @@ def _is_of_object(call: ast.Call, scope: Scope) -> bool:
     return bool(made) and all(b.kind != "import" for b in made)
 
 
+@cache
+def transparent() -> frozenset[str]:
+    """The packages that build nothing which is trained, or whose draws are known."""
+    return frozenset(("builtins", *sys.stdlib_module_names, *catalogue.table("callables")["transparent"]["packages"]))
+
+
 def _is_trainer(name: str) -> bool:
     package, last = name.partition(".")[0], name.rpartition(".")[2]
-    return last.endswith("Trainer") and package not in catalogue.table("callables")["transparent"]["packages"]
+    return last.endswith("Trainer") and package not in transparent()
 
 
 def _called_as(function: Scope) -> str:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import ast
 import re
-import sys
 from collections.abc import Collection, Iterable, Iterator
 from pathlib import Path
 
@@ -18,7 +17,7 @@ from torchrepro_lint.index import Binding, ModuleFacts, Scope, last_name
 from torchrepro_lint.project.contents import called_in, is_test
 from torchrepro_lint.rng.draws import seeder_of
 from torchrepro_lint.rng.updates import is_on_optimizer
-from torchrepro_lint.seeding.seeding import TRAINS, Link, Seeding
+from torchrepro_lint.seeding.seeding import TRAINS, Link, Seeding, transparent
 from torchrepro_lint.seeding.transfer import seeds
 
 MAX_FUNCTIONS = 400  # that something chosen at run time may run, by their names
@@ -97,15 +96,10 @@ def unfollowed(seeding: Seeding, program: Program) -> list[Link]:
 def opaque(seeding: Seeding, program: Program) -> list[Link]:
     """The calls that may build what is trained: of what is chosen at run time, or of a library of which nothing is
     known."""
-    known = _transparent()
+    known = transparent()
     files = [sorted(facts.every_call(), key=lambda site: start_of(site[0])) for facts in seeding.visited]
     written = [Link(*s) for sites in files for s in sites if seeding.runs(*s) and _is_opaque(*s, program, known)]
     return [*written, *(s for s in unfollowed(seeding, program) if _is_looked_up(s))]
-
-
-def _transparent() -> frozenset[str]:
-    """The packages that build nothing which is trained, or whose draws are known."""
-    return frozenset(("builtins", *sys.stdlib_module_names, *catalogue.table("callables")["transparent"]["packages"]))
 
 
 def _is_opaque(call: ast.Call, scope: Scope, program: Program, known: Collection[str]) -> bool:
@@ -214,7 +208,7 @@ def _fits(call: ast.Call, scope: Scope, program: Program) -> bool:
     if not isinstance(call.func, ast.Attribute):
         return False
     made = [result.callee for result in program.results(call.func.value, scope)]
-    named, known = [maker for maker in made if isinstance(maker, str)], _transparent()
+    named, known = [maker for maker in made if isinstance(maker, str)], transparent()
     chosen = catalogue.names("callables", "chosen")
     return (
         not made
