@@ -236,7 +236,7 @@ class Names:
             return self._canonical(full) if not binding.level else None
         path, remaining = found
         count = full.count(".") + 1 - (remaining.count(".") + 1 if remaining else 0)
-        hiding = self._hiding(full.split(".")[:count], binding, facts)
+        hiding = self._hiding(full.split(".")[:count], binding, facts, depth)
         if hiding is not None:
             package, at = hiding
             return self.members(package, tuple(full.split(".")[at:]), depth + 1)
@@ -245,15 +245,22 @@ class Names:
             return None
         return self.members(module.scope, tuple(remaining.split(".")) if remaining else (), depth + 1)
 
-    def _hiding(self, parts: list[str], binding: Binding, facts: ModuleFacts) -> tuple[Scope, int] | None:
+    def _hiding(self, parts: list[str], binding: Binding, facts: ModuleFacts, depth: int) -> tuple[Scope, int] | None:
         """The package that has something else under the name of its submodule, and where in `parts` that name is:
         after `from .launch import launch` in a package, `package.launch` is the function."""
         for at in range(_modules_in(binding), len(parts)):
             found = self._finder.find(".".join(parts[:at]), binding.level, str(facts.source.path), at)
             package = self._load(found[0]) if found is not None and not found[1] else None
-            if package is not None and package is not facts and parts[at] in package.scope.bindings:
+            if package is not None and package is not facts and self._binds(package, parts[at], depth):
                 return package.scope, at
         return None
+
+    def _binds(self, package: ModuleFacts, name: str, depth: int) -> bool:
+        """Whether a package binds a name itself, by `from .train import *` too, of a module with a function `train`."""
+        if name in package.scope.bindings:
+            return True
+        is_starred = any(star.level == 1 and star.target == name for star in package.star_imports)
+        return is_starred and self._starred(name, package, (), depth + 1) is not None
 
     def _unbound(self, name: str, facts: ModuleFacts, rest: tuple[str, ...], depth: int) -> Target | None:
         if facts.star_imports and (target := self._starred(name, facts, rest, depth)) is not None:
