@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import re
 import sys
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cache, cached_property
 from typing import NamedTuple
@@ -241,8 +241,15 @@ class Seeding:
             return True
         held = call.func.value if isinstance(call.func, ast.Attribute) else None
         made = self.program.results(held, scope) if held is not None else []
-        told = next((o.callee for o in made if isinstance(o.callee, str) and _is_trainer(o.callee)), "")
+        told = next((name for o in made for name in self._trained_by(o.callee) if _is_trainer(name)), "")
         return self.says(bool(told), "that a library trains", told)
+
+    def _trained_by(self, maker: str | Scope | None) -> Sequence[str]:
+        """The external classes whose `train` an object has: of a class of the project, those that it is derived from."""
+        if isinstance(maker, Scope):
+            own = self.program.names.class_member(maker, "train") if maker.kind == "class" else maker
+            return () if own is not None else self.program.external_bases(maker)
+        return (maker,) if maker is not None else ()
 
     @property
     def _is_pretrained(self) -> bool:
