@@ -245,7 +245,7 @@ class Seeding:
         return self.says(bool(told), "that a library trains", told)
 
     def _trained_by(self, maker: str | Scope | None) -> Sequence[str]:
-        """The external classes whose `train` an object has: of a class of the project, those that it is derived from."""
+        """The external classes whose `train` an object has, or may have from the bases of its class."""
         if isinstance(maker, Scope):
             own = self.program.names.class_member(maker, "train") if maker.kind == "class" else maker
             return () if own is not None else self.program.external_bases(maker)
