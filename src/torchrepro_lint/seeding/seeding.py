@@ -16,7 +16,7 @@ from torchrepro_lint.dataflow.conditions import PathCondition, are_exclusive, co
 from torchrepro_lint.dataflow.enclosing import DEFINITIONS
 from torchrepro_lint.dataflow.outcomes import Truth
 from torchrepro_lint.dataflow.reached import reached
-from torchrepro_lint.index import LoopNode, ModuleFacts, Scope, walk
+from torchrepro_lint.index import LoopNode, ModuleFacts, Scope, last_name, walk
 from torchrepro_lint.project.entries import Entry
 from torchrepro_lint.rng.draws import Draw, Seeder
 from torchrepro_lint.rng.environments import learns
@@ -230,7 +230,7 @@ class Seeding:
         """Whether a library computes the gradients: its trainer, or what learns in an environment."""
         if "LightningCLI" in self.reached or ("train" in self.reached and self.reached & _TRAINERS):
             return True
-        return any(self._is_by_library(*site) for site in self.calls("train")) or any(
+        return any(self._is_by_library(*site) for site in self.calls("train", "run")) or any(
             learns(call, scope, self.program) for call, scope in self.calls("learn")
         )
 
@@ -241,13 +241,15 @@ class Seeding:
             return True
         held = call.func.value if isinstance(call.func, ast.Attribute) else None
         made = self.program.results(held, scope) if held is not None else []
-        told = next((name for o in made for name in self._trained_by(o.callee) if _is_trainer(name)), "")
+        told = next(
+            (name for o in made for name in self._trained_by(o.callee, last_name(call.func)) if _is_trainer(name)), ""
+        )
         return self.says(bool(told), "that a library trains", told)
 
-    def _trained_by(self, maker: str | Scope | None) -> Sequence[str]:
-        """The external classes whose `train` an object has, or may have from the bases of its class."""
+    def _trained_by(self, maker: str | Scope | None, method: str) -> Sequence[str]:
+        """What gives an object its `train` or `run`, of external names; of a class of the project, its bases."""
         if isinstance(maker, Scope):
-            own = self.program.names.class_member(maker, "train") if maker.kind == "class" else maker
+            own = self.program.names.class_member(maker, method) if maker.kind == "class" else maker
             return () if own is not None else self.program.external_bases(maker)
         return (maker,) if maker is not None else ()
 
@@ -489,7 +491,7 @@ def transparent() -> frozenset[str]:
 
 def _is_trainer(name: str) -> bool:
     package, last = name.partition(".")[0], name.rpartition(".")[2]
-    return last.endswith("Trainer") and package not in transparent()
+    return last.endswith(("Trainer", "_trainer")) and package not in transparent()
 
 
 def _called_as(function: Scope) -> str:
