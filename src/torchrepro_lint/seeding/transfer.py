@@ -41,20 +41,7 @@ _READS = ("get_", "is_", "has_", "add_", "to_", "initial_", "print", "log", "man
 _OWN_GENERATORS = r"(?i)(?:^|_|\.)(?:envs?|environment|\w*_space|rng|np_random|generator)$"  # with seeds of their own
 _STEPPED = ("reset", "step")  # methods of an environment
 # Packages of which the catalogue has every function that seeds a generator of the three families.
-_KNOWN = (
-    "torch",
-    "numpy",
-    "random",
-    "builtins",
-    "imgaug",
-    "tensorflow",
-    "jax",
-    "cv2",
-    "cupy",
-    "mxnet",
-    "paddle",
-    "polars",
-)
+_KNOWN = ("torch", "numpy", "random", "builtins", "imgaug", "tensorflow", "jax", "cv2", "cupy", "polars")
 
 
 class Around(NamedTuple):
