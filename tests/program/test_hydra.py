@@ -70,6 +70,9 @@ UNKNOWN: dict[str, dict[str, str]] = {
     "a file is missing": {"config": "defaults: [gone, _self_]\nseed: 1\n"},
     "a file that may be about everything is missing": {"config": "defaults:\n  - exp@_global_: gone\n  - _self_\n"},
     "an option that is worked out": {"config": "defaults:\n  - model: ${size}\n  - _self_\n", "model/a": "x: 1\n"},
+    "one of two options that the user must name": {
+        "config": "defaults:\n  - exp: ???\n  - _self_\n", "exp/a": "x: 1\n", "exp/b": "x: 2\n",
+    },
     "overridden at a package": {
         "config": "defaults:\n  - db@at: a\n  - _self_\n  - override db@at: b\n", "db/a": "x: 1\n", "db/b": "x: 2\n",
     },
@@ -85,7 +88,7 @@ def ours(folder: Path) -> Any:
         path = folder / f"{name}.yaml"
         return build(read_source(path, path.name)) if path.is_file() else None
 
-    site = composed("config", find)
+    site = composed("config", find, lambda group: [path.stem for path in (folder / group).glob("*.yaml")])
     return _plain(site.node) if site is not None else None
 
 

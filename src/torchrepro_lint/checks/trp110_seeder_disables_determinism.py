@@ -30,10 +30,10 @@ def check(module: Module, program: Program) -> Iterator[Draft]:
             rows.setdefault(name, []).append(row)
     for call in module.calls(rows.keys()):
         for row in rows[call.name]:
-            yield from _judged(call, row, program)
+            yield from _judged(call, row, module, program)
 
 
-def _judged(call: Call, row: Mapping[str, Any], program: Program) -> Iterator[Draft]:
+def _judged(call: Call, row: Mapping[str, Any], module: Module, program: Program) -> Iterator[Draft]:
     passed = call.argument(row["argument"], row.get("position"))
     certainty = _certainty(passed, row, program)
     if certainty is None or not reached_by_default(call.node, call.scope, program, about_seed):
@@ -44,6 +44,8 @@ def _judged(call: Call, row: Mapping[str, Any], program: Program) -> Iterator[Dr
         return
     if row.get("of_numpy") and may_be_seeded_before(call.node, call.scope, program):
         return
+    if row.get("if_drawn") and not _may_draw(module, program):
+        return
     text = passed.scope.facts.text(passed.node) if isinstance(passed, Site) else ""
     draft = Draft(
         call.node,
@@ -51,10 +53,10 @@ def _judged(call: Call, row: Mapping[str, Any], program: Program) -> Iterator[Dr
             "call": call.written,
             "argument": row["argument"],
             "value": text,
-            "setting": row.get("unless", row["argument"]),
+            "setting": row["unless"][0] if "unless" in row else row["argument"],
         },
         row["message"] if text or row["message"] != "random" else "chosen",
-        fix_title=f"Set `{row['unless']}` where the configuration is made" if "below" in row else None,
+        fix_title=f"Set `{row['unless'][0]}` where the configuration is made" if "below" in row else None,
         level=Level(row["level"]) if "level" in row else None,
         certainty=certainty,
         edits=() if _seeds(row) and runs_often(program, call.node, call.scope) else _edits(call, row, program),
@@ -82,10 +84,16 @@ def _applies(value: object, row: Mapping[str, Any]) -> bool:
 
 def _is_provided(row: Mapping[str, Any], program: Program) -> bool:
     """Whether the project itself does what the helper leaves out."""
-    word = row.get("unless")
-    return word is not None and (
-        program.project.text.mentioning(word) != [] or program.project.configurations.mentions(word)
-    )
+    text, configurations = program.project.text, program.project.configurations
+    return any(text.mentioning(word) != [] or configurations.mentions(word) for word in row.get("unless", ()))
+
+
+def _may_draw(module: Module, program: Program) -> bool:
+    """Whether a program that the file starts draws, or the file starts none, as one that others import."""
+    from torchrepro_lint.seeding.seedings import seedings  # few programs leave seeding to such a library
+
+    found = seedings(module.facts, program)
+    return not found or any(seeding.drawn for seeding in found)
 
 
 def _is_configured(call: Call, row: Mapping[str, Any], program: Program) -> bool:
@@ -112,13 +120,15 @@ def _is_given(spelled: str, argument: str, position: int, facts: ModuleFacts, pr
 
 def _seeds(row: Mapping[str, Any]) -> bool:
     """Whether what should be passed instead is a seed."""
-    return "{seed}" in row.get("instead", row.get("below", ""))
+    return any("{seed}" in row.get(key, "") for key in ("instead", "below", "after"))
 
 
 def _edits(call: Call, row: Mapping[str, Any], program: Program) -> tuple[Edit, ...]:
     """Replace the value that is written here; an option is left for the user to choose."""
     if "below" in row:
         return _below(call, row, program)
+    if "after" in row:
+        return _after(call, row["after"], program)
     if "instead" not in row:
         return ()
     text = row["instead"].replace("{seed}", seed_text(call.scope, call.node, program) if _seeds(row) else "")
@@ -138,4 +148,13 @@ def _below(call: Call, row: Mapping[str, Any], program: Program) -> tuple[Edit, 
             text = row["below"].format(configuration=name, seed=seed)
             is_made = program.callee(only.node.value, scope) in row["made_by"]
             return (insert_after(call.facts, only.node, text),) if is_made else ()
+    return ()
+
+
+def _after(call: Call, line: str, program: Program) -> tuple[Edit, ...]:
+    """Give what the call makes a seed, below the statement that names it."""
+    match call.facts.parents.get(call.node):
+        case ast.Assign(targets=[ast.Name(id=name)]) as made:
+            seed = seed_text(call.scope, call.node, program)
+            return (insert_after(call.facts, made, line.format(name=name, seed=seed)),)
     return ()

@@ -139,7 +139,8 @@ class Defaults(Values):
         folder, name = (self._text(given.get(key), outer) for key in ("config_path", "config_name"))
         if folder is None or name is None:
             return []
-        chosen = self._names_in(folder, outer) if folder and not self._is_there(folder, name, outer) else []
+        is_named = not folder or self._is_there(folder, name, outer)
+        chosen = [] if is_named else self._names_in(self._folder(folder, outer))
         if not chosen and not name:  # before Hydra 1.0 one path named the file
             folder, _, name = folder.rpartition("/")
         since_1_1 = "version_base" in given
@@ -149,10 +150,10 @@ class Defaults(Values):
     def _is_there(self, folder: str, name: str, scope: Scope) -> bool:
         return bool(name) and self._configuration(self._folder(folder, scope), name) is not None
 
-    def _names_in(self, folder: str, scope: Scope) -> list[str]:
+    def _names_in(self, folder: Path) -> list[str]:
         """The configurations that a folder has, of which the user names one on the command line; none where they are
         many."""
-        place = os.path.normpath(self._folder(folder, scope))
+        place = os.path.normpath(folder)
         found = [facts.source.path for facts in self._project.configurations.every_yaml() or ()]
         inside = [path.stem for path in found if str(path.parent) == place]
         return inside if len(inside) <= MAX_PRIMARY else []
@@ -176,7 +177,8 @@ class Defaults(Values):
 
     def _composed_from(self, folder: str, name: str, scope: Scope, *, since_1_1: bool = False) -> Site | None:
         base = self._folder(folder, scope)
-        return composed(name, lambda of: self._configuration(base, of), since_1_1=since_1_1)
+        find, options = (lambda of: self._configuration(base, of)), (lambda group: self._names_in(base / group))
+        return composed(name, find, options, since_1_1=since_1_1)
 
     def _folder(self, folder: str, scope: Scope) -> Path:
         return Path(folder) if Path(folder).is_absolute() else scope.facts.source.path.parent / folder

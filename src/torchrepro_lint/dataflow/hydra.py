@@ -18,9 +18,13 @@ from torchrepro_lint.index import ModuleFacts
 MAX_FILES = 64
 _PACKAGE = re.compile(r"#\s*@package\s+(\S+)")
 _SELF = "_self_"
+_MISSING = "???"  # what the user must name
 
 Find: TypeAlias = "Callable[[str], ModuleFacts | None]"
 """A file of the folder of configurations, by its name without the suffix."""
+
+Options: TypeAlias = "Callable[[str], list[str]]"
+"""The names of the files of a group, which is a folder in that one."""
 
 
 class _Unknown(Exception):
@@ -36,12 +40,12 @@ class _Choice(NamedTuple):
     is_optional: bool
 
 
-def composed(name: str, find: Find, *, since_1_1: bool = False) -> Site | None:
+def composed(name: str, find: Find, options: Options, *, since_1_1: bool = False) -> Site | None:
     """The configuration that the primary file `name` makes, by default; of any release, or of those since 1.1."""
     primary = find(name)
     if primary is None:
         return None
-    composer = _Composer(find, primary, since_1_1)
+    composer = _Composer(find, options, primary, since_1_1)
     try:
         tree = composer.tree(primary, "", ())
     except _Unknown:
@@ -51,8 +55,9 @@ def composed(name: str, find: Find, *, since_1_1: bool = False) -> Site | None:
 
 
 class _Composer:
-    def __init__(self, find: Find, primary: ModuleFacts, since_1_1: bool) -> None:
+    def __init__(self, find: Find, options: Options, primary: ModuleFacts, since_1_1: bool) -> None:
         self._find = find
+        self._options = options
         self._primary = primary
         self._since_1_1 = since_1_1
         self._count = 0
@@ -93,7 +98,7 @@ class _Composer:
     def _layers(self, top: ast.Dict, group: str, package: tuple[str, ...]) -> list[Tree | None]:
         """What the defaults list names, in order; None for the file itself. Its last entry is looked at first, as by
         Hydra: it may override those before it."""
-        items = _listed(top)
+        items = [self._given(item, group) for item in _listed(top)]
         for item in items:
             for overridden, options in _overrides(item, group):
                 self._overrides.setdefault(overridden, options)
@@ -105,6 +110,14 @@ class _Composer:
                 elif not _is_of_hydra(choice.group, group):
                     layers.append(self._chosen(choice, group, package))
         return layers[::-1]
+
+    def _given(self, item: ast.expr, outer: str) -> ast.expr:
+        """An entry of a defaults list; where the user must name an option, and the group has one, with that."""
+        match item:
+            case ast.Dict(keys=[ast.Constant(value=str(key)) as group], values=[ast.Name(id=name)]) if name == _MISSING:
+                options = self._options(_below(outer, key.split()[-1].partition("@")[0]))
+                return ast.Dict([group], [ast.Constant(options[0])]) if len(options) == 1 else item
+        return item
 
     def _chosen(self, choice: _Choice, group: str, package: tuple[str, ...]) -> Tree:
         name = _below(group, choice.group, choice.option)

@@ -32,6 +32,7 @@ _ELSEWHERE = frozenset({"worker_init_fn", "collate_fn"})  # run in the loader's 
 ItemDraw: TypeAlias = "tuple[str, ast.Call, Scope]"
 """The external function that draws an item, where it is called."""
 _SEQUENCE = "torch.nn.Sequential"
+_RAY_REMOTE = "ray.remote"
 _REMOTE = "torch.distributed.rpc."  # makes an object of a class that it is given; others mostly keep the class
 MAX_UNPICKLED = 6  # between the model and the call that loads it
 MAX_METHODS = 3
@@ -53,7 +54,47 @@ class Callees:
                 return (method,)
         found = self._program.runs(call, scope) or methods_of_unpickled(call, scope, self._program)
         found = found or self._method_of_instantiated(function, scope) or chosen(function, scope, self._program)
+        found = found or self._remote(function, scope) or self._method_of_parsed(function, scope)
         return found or self._layers(function, scope) or seeder_of_unknown(call, scope, self._program)
+
+    def _method_of_parsed(self, function: ast.expr, scope: Scope) -> tuple[Scope, ...]:
+        """What is called of an object that a command line is made into, `tyro.cli(Train | Evaluate).run()`: the method
+        of each class that it may be of."""
+        if not isinstance(function, ast.Attribute) or not self._program.project.text.defines_function(function.attr):
+            return ()
+        parsers, text = catalogue.names("callables", "parses"), self._program.project.text
+        if all(text.mentioning(package) == [] for package in sorted({name.partition(".")[0] for name in parsers})):
+            return ()
+        made = [m for m in self._program.results(function.value, scope) if m.callee in parsers and m.node.args]
+        kinds = [(self._program.resolve(kind, m.scope)) for m in made for kind in _alternatives(m.node.args[0])]
+        owners = [kind for kind in kinds if isinstance(kind, Scope) and kind.kind == "class"]
+        return tuple(m for owner in owners for m in self._own(owner, (function.attr,)))
+
+    def _remote(self, function: ast.expr, scope: Scope) -> tuple[Scope, ...]:
+        """What runs where `job.remote(0.1)` is called of what is decorated with `@ray.remote`, or `worker.fit.remote()`
+        of an object that was made so."""
+        if not isinstance(function, ast.Attribute) or function.attr != "remote":
+            return ()
+        job = self._job(function.value, scope)
+        if job is not None or not isinstance(function.value, ast.Attribute):
+            return (job,) if job is not None else ()
+        owners: list[Scope | None] = []
+        for made in self._program.results(function.value.value, scope):
+            match made.node.func:
+                case ast.Attribute(value=kind, attr="remote"):
+                    owners.append(self._job(kind, made.scope))
+        return tuple(m for owner in owners if owner is not None for m in self._own(owner, (function.value.attr,)))
+
+    def _job(self, written: ast.expr, scope: Scope) -> Scope | None:
+        """The function or class of the project that is decorated with `@ray.remote`: of `job`, `job.options(...)`."""
+        match written:
+            case ast.Call(func=ast.Attribute(value=named, attr="options")) | named if isinstance(named, ast.Name):
+                target = self._program.resolve(named, scope)
+                if isinstance(target, Scope) and target.kind in ("function", "class"):
+                    outer = target.parent or target
+                    is_job = any(self._program.qualified(d, outer) == _RAY_REMOTE for d in target.decorators)
+                    return target if is_job else None
+        return None
 
     def _method_of_instantiated(self, function: ast.expr, scope: Scope) -> tuple[Scope, ...]:
         """What is called of an object that Hydra makes, `instantiate(cfg.engine).run()`, or of one of a class that it
@@ -125,6 +166,7 @@ class Callees:
         bases = self._program.external_bases(owner)
         names += ["setup"] if any("LightningModule" in b for b in bases) else []
         names += ["run"] if any(b.endswith(_RUN) for b in bases) else []
+        names += _steps(owner) if any(b.endswith(".FlowSpec") for b in bases) else []
         for name in names:
             method = self._program.names.method(owner, name)
             if method is not None:
@@ -240,6 +282,12 @@ def drawn_by_items(loader: Call, program: Program) -> list[ItemDraw]:
     return [(name, d, s) for name, d, s in named if name is not None]
 
 
+def _steps(flow: Scope) -> list[str]:
+    """The methods of a class for Metaflow that are steps of it, in the order in which they are written."""
+    methods = (s for s in flow.children.values() if s.kind == "function")
+    return [m.own_name for m in methods if any(last_name(d) == "step" for d in m.decorators)]
+
+
 def runs_only_what_it_is_given(name: str | None, written: str) -> bool:
     """Whether a call of the external `name`, which is `written` so, runs no code of the project but the functions
     among its arguments, starts no process, and goes on to the next statement."""
@@ -263,6 +311,16 @@ def is_parameter(name: ast.Name, scope: Scope, function: Scope) -> bool:
     """Whether a name is a parameter of `function`, and nothing else."""
     bindings = function.bindings.get(name.id, [])
     return len(bindings) == 1 and bindings[0].kind == "parameter" and scope.binding_scope(name.id) is function
+
+
+def _alternatives(kind: ast.expr) -> list[ast.expr]:
+    """The types that one may be: of `A | B`, `Union[A, B]`."""
+    match kind:
+        case ast.BinOp(left=left, op=ast.BitOr(), right=right):
+            return [*_alternatives(left), *_alternatives(right)]
+        case ast.Subscript(value=ast.Name(id="Union") | ast.Attribute(attr="Union"), slice=ast.Tuple(elts=kinds)):
+            return kinds
+    return [kind] if isinstance(kind, ast.Name | ast.Attribute) else []
 
 
 def _is_self(node: ast.expr, frame: Frame) -> bool:

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TypeAlias
 
 from torchrepro_lint import catalogue
-from torchrepro_lint.dataflow import Program, remembered, remembered_in_file
+from torchrepro_lint.dataflow import Program, Site, remembered, remembered_in_file
 from torchrepro_lint.dataflow.abstract_values import Display, Reference, Result
 from torchrepro_lint.dataflow.instantiated import interfaces
 from torchrepro_lint.index import ModuleFacts, Scope, arguments_of, dotted, last_name
@@ -26,6 +26,7 @@ SETS_DEFAULTS = "set_defaults"  # of a parser: what it is given, the options hav
 _ITER = "builtins.iter"
 _FIRE = ("fire.Fire", "fire.core.Fire")
 MAX_COMMANDS = 64  # that one call may run
+_ADDS = ("add_typer", "add_command")
 _FEW = 3  # statements of a function that only hands on: a docstring, a print
 _LIGHTNING = ("LightningModule", "LightningDataModule")
 _HOOKS = ("prepare_data", "setup", "configure_model", "train_dataloader", "configure_optimizers", "on_fit_start",
@@ -42,15 +43,23 @@ def commands(call: ast.Call, scope: Scope, program: Program) -> list[Run]:
     if _is_dispatch(call, scope):
         functions = scope.facts.scope.children.values()
         return [(f, None) for f in functions if f.kind == "function" and f is not scope.function]
-    target = program.resolve(call.func, scope) if isinstance(call.func, ast.Name) else None
-    match target:
-        case Variable(name=name, scope=owner):
-            facts = owner.facts
-        case Scope(kind="function", name=name, facts=facts):
-            pass
-        case _:
-            return []
-    return [(function, None) for function in _commands_in(facts).get(name, ())]
+    pending = [Site(call.func, scope)] if isinstance(call.func, ast.Name) else []
+    found: dict[Scope, None] = {}
+    for _ in range(MAX_COMMANDS):
+        if not pending:
+            break
+        target = program.resolve(*pending.pop(0))
+        match target:
+            case Variable(name=name, scope=owner):
+                facts = owner.facts
+            case Scope(kind="function", name=name, facts=facts):
+                pass
+            case _:
+                continue
+        found |= dict.fromkeys(_commands_in(facts).get(name, ()))
+        pending += [Site(value, facts.scope) for value in _added_to(name, facts)]
+    runs: list[Run] = [(function, None) for function in found]
+    return runs[:MAX_COMMANDS]
 
 
 def chosen(function: ast.expr, scope: Scope, program: Program) -> tuple[Scope, ...]:
@@ -95,6 +104,13 @@ def _commands_in(facts: ModuleFacts) -> dict[str, list[Scope]]:
             if len(known) < MAX_COMMANDS:
                 known.append(function)
     return found
+
+
+@remembered_in_file
+def _added_to(name: str, facts: ModuleFacts) -> list[ast.expr]:
+    """The groups of commands that a file adds to a group at its top: `app.add_typer(models)`."""
+    calls = (call for adds in _ADDS for call, scope in facts.calls.get(adds, ()) if scope is facts.scope)
+    return [call.args[0] for call in calls if call.args and (dotted(call.func) or "").rpartition(".")[0] == name]
 
 
 def handlers(facts: ModuleFacts, program: Program) -> Iterator[Scope]:

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Collection, Iterator
+import sys
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cache, cached_property
 from typing import NamedTuple
 
 from torchrepro_lint import catalogue
-from torchrepro_lint.dataflow import CallSite, Program
-from torchrepro_lint.dataflow.conditions import PathCondition, conditions
+from torchrepro_lint.dataflow import CallSite, Program, Site
+from torchrepro_lint.dataflow.conditions import PathCondition, are_exclusive, conditions
 from torchrepro_lint.dataflow.enclosing import DEFINITIONS
 from torchrepro_lint.dataflow.outcomes import Truth
 from torchrepro_lint.dataflow.reached import reached
-from torchrepro_lint.index import LoopNode, ModuleFacts, Scope, walk
+from torchrepro_lint.index import LoopNode, ModuleFacts, Scope, last_name, walk
 from torchrepro_lint.project.entries import Entry
 from torchrepro_lint.rng.draws import Draw, Seeder
 from torchrepro_lint.rng.environments import learns
@@ -177,10 +178,26 @@ class Seeding:
         if self.reached & _LOOKS and (self.loads_weights or self._is_pretrained) and not self.updates:
             return False  # it looks at the gradients of predictions
         others = [name for name in TRAINS if name != "fit"]
-        if not self.reached.isdisjoint(others) or any(self.calls(*others)):
+        if not self.reached.isdisjoint(others) or any(self.calls(*others)) or self._is_trained_by_base(others):
             return True
         fits = list(self.calls("fit"))
         return not all(self._prepares_data(*site) for site in fits) if fits else "fit" in self.reached
+
+    def _is_trained_by_base(self, names: Iterable[str]) -> bool:
+        """Whether a library of which nothing is known runs methods of the project's that compute gradients: those of a
+        class that has what the program calls, `Experiment().run()`, from there only."""
+        sites = (site for name in names for facts in self.visited for site in facts.calls.get(name, ()))
+        owners = {scope.function.method_class for _, scope in sites} - {None}
+        return any(owner is not None and self._runs_methods_of(owner) for owner in owners)
+
+    def _runs_methods_of(self, owner: Scope) -> bool:
+        names, bases = self.program.names, self.program.external_bases(owner)
+        if all(base.partition(".")[0] in transparent() for base in bases):
+            return False
+        inherited = [n for n in sorted(self.reached) if re.search(_PROGRAM, n) and names.method(owner, n) is None]
+        held = [Site(c.func.value, s) for c, s in self.calls(*inherited) if isinstance(c.func, ast.Attribute)]
+        made = (result.callee for site in held for result in self.program.results(*site))
+        return any(isinstance(maker, Scope) and owner in names.bases(maker) for maker in made)
 
     def _prepares_data(self, call: ast.Call, scope: Scope) -> bool:
         """Whether `fit` is that of an encoder, a scaler or neighbours of scikit-learn, which computes no gradients."""
@@ -210,7 +227,7 @@ class Seeding:
         by = {"train": _TRAINERS, "run": _RUNNERS}
         if "LightningCLI" in self.reached or any(name in self.reached and self.reached & by[name] for name in by):
             return True
-        return any(self._is_by_library(*site) for site in self.calls("train")) or any(
+        return any(self._is_by_library(*site) for site in self.calls("train", "run")) or any(
             learns(call, scope, self.program) for call, scope in self.calls("learn")
         )
 
@@ -221,8 +238,17 @@ class Seeding:
             return True
         held = call.func.value if isinstance(call.func, ast.Attribute) else None
         made = self.program.results(held, scope) if held is not None else []
-        told = next((o.callee for o in made if isinstance(o.callee, str) and _is_trainer(o.callee)), "")
+        told = next(
+            (name for o in made for name in self._trained_by(o.callee, last_name(call.func)) if _is_trainer(name)), ""
+        )
         return self.says(bool(told), "that a library trains", told)
+
+    def _trained_by(self, maker: str | Scope | None, method: str) -> Sequence[str]:
+        """What gives an object its `train` or `run`, of external names; of a class of the project, its bases."""
+        if isinstance(maker, Scope):
+            own = self.program.names.class_member(maker, method) if maker.kind == "class" else maker
+            return () if own is not None else self.program.external_bases(maker)
+        return (maker,) if maker is not None else ()
 
     @property
     def _is_pretrained(self) -> bool:
@@ -389,9 +415,10 @@ class Seeding:
 
     def unseeded_draw(self, family: str) -> tuple[Witness, bool] | None:
         """The same of a program that was not followed to its end: what it seeds there is not known."""
-        if family in self.late or not self._matters(family):
-            return None
         own, behind_option = self.unseeded.get(family), self.maybe.get(family)
+        late = self.late.get(family)
+        if (late is not None and not _is_on_another_way(own, late)) or not self._matters(family):
+            return None
         if own is not None and not self.trains:
             own = self.sampled.get(family, own)
         if own is not None and own.draw.kind == "stand-in" and any(family in s.families for s in self.seeders):
@@ -434,6 +461,13 @@ class Seeding:
         return family != "torch" and "order" in kinds
 
 
+def _is_on_another_way(draw: Witness | None, late: Late) -> bool:
+    """Whether a run that comes by a draw does not come by the seed: it is asked for one of two things."""
+    ways = zip(draw.chain, late.chain, strict=False) if draw is not None else ()
+    fork = next(((a, b) for a, b in ways if a.node is not b.node), None)
+    return fork is not None and are_exclusive(*fork)
+
+
 def _is_of_object(call: ast.Call, scope: Scope) -> bool:
     """Whether a call is of a method of something that the code binds itself, so of no module's function:
     `model.train(False)`."""
@@ -446,9 +480,15 @@ def _is_of_object(call: ast.Call, scope: Scope) -> bool:
     return bool(made) and all(b.kind != "import" for b in made)
 
 
+@cache
+def transparent() -> frozenset[str]:
+    """The packages that build nothing which is trained, or whose draws are known."""
+    return frozenset(("builtins", *sys.stdlib_module_names, *catalogue.table("callables")["transparent"]["packages"]))
+
+
 def _is_trainer(name: str) -> bool:
     package, last = name.partition(".")[0], name.rpartition(".")[2]
-    return last.endswith("Trainer") and package not in catalogue.table("callables")["transparent"]["packages"]
+    return last.endswith(("Trainer", "_trainer")) and package not in transparent()
 
 
 def _called_as(function: Scope) -> str:

@@ -40,7 +40,8 @@ from torchrepro_lint.seeding.state import Family, State, put_back, seeded, taken
 _READS = ("get_", "is_", "has_", "add_", "to_", "initial_", "print", "log", "manual_seed")
 _OWN_GENERATORS = r"(?i)(?:^|_|\.)(?:envs?|environment|\w*_space|rng|np_random|generator)$"  # with seeds of their own
 _STEPPED = ("reset", "step")  # methods of an environment
-_KNOWN = ("torch", "numpy", "random", "builtins", "imgaug")  # packages of which the catalogue has every seeder
+# Packages of which the catalogue has every function that seeds a generator of the three families.
+_KNOWN = ("torch", "numpy", "random", "builtins", "imgaug", "tensorflow", "jax", "cv2", "cupy", "polars")
 
 
 class Around(NamedTuple):

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import ast
 import re
-import sys
 from collections.abc import Collection, Iterable, Iterator
 from pathlib import Path
 
@@ -16,14 +15,16 @@ from torchrepro_lint.dataflow import Program, remembered, start_of
 from torchrepro_lint.dataflow.abstract_values import Constant, Display, Result
 from torchrepro_lint.index import Binding, ModuleFacts, Scope, last_name
 from torchrepro_lint.project.contents import called_in, is_test
+from torchrepro_lint.rng.draws import seeder_of
 from torchrepro_lint.rng.updates import is_on_optimizer
-from torchrepro_lint.seeding.seeding import TRAINS, Link, Seeding
+from torchrepro_lint.seeding.seeding import TRAINS, Link, Seeding, transparent
 from torchrepro_lint.seeding.transfer import seeds
 
 MAX_FUNCTIONS = 400  # that something chosen at run time may run, by their names
 _SIGNS = ("seed", "Seed", "SEED", "eterminis", "eproduc", "state(")
 _SEED_ARGUMENT = re.compile(r"(?:\w+_)?seed", re.IGNORECASE)
-_OWN_SEED = ("torch.", "numpy.", "random.", "sklearn.")  # what these are given as `seed=` is for one object
+# What these are given as `seed=` is for one object, or for the generators of another framework.
+_OWN_SEED = ("torch.", "numpy.", "random.", "sklearn.", "tensorflow.", "jax.", "datasets.")
 _OF_INTEREST = ("torch", "numpy", "random")  # one of which a file that draws mentions
 _TENSORS = ("torch", "pytorch", "lightning", "accelerate", "transformers", "timm", "monai", "diffusers", "peft",
             "stable_baselines3", "sb3_contrib")  # fmt: skip
@@ -31,21 +32,21 @@ _TENSORS = ("torch", "pytorch", "lightning", "accelerate", "transformers", "timm
 
 # -- seeds of the project ---------------------------------------------------------------------------------------------
 @remembered
-def never_seeds(program: Program) -> bool:
-    """Whether no file of the project but its tests calls a function that seeds, is believed to for its name, or is
-    given a seed by a library of which nothing is known."""
+def never_seeds(family: str, program: Program) -> bool:
+    """Whether no file of the project but its tests calls a function that seeds a family, is believed to for its name,
+    or is given a seed by a library of which nothing is known."""
     found = _speaking_of_seeds(program)
-    return found is not None and not any(_seeds(facts, program) for facts in program.loaded(sorted(found)))
+    return found is not None and not any(_seeds(family, facts, program) for facts in program.loaded(sorted(found)))
 
 
 def never_seeds_itself(seeding: Seeding, program: Program) -> bool:
-    """Whether none does of those that a program imports, directly or through each other, and it imports nothing that is
-    only named at run time: what other programs of the project seed is not seeded for it."""
+    """Whether none seeds torch of those that a program imports, directly or through each other, and it imports nothing
+    that is only named at run time: what other programs of the project seed is not seeded for it."""
     start, found = seeding.entry.facts, _speaking_of_seeds(program)
     if found is None or start.source.cells or names_code(seeding):  # the imports of a notebook are not known
         return False
     reached = found & program.project.reachable(start.source.path)
-    return not any(_seeds(facts, program) for facts in program.loaded(sorted(reached)))
+    return not any(_seeds("torch", facts, program) for facts in program.loaded(sorted(reached)))
 
 
 @remembered
@@ -60,11 +61,20 @@ def _speaking_of_seeds(program: Program) -> frozenset[Path] | None:
 
 
 @remembered
-def _seeds(facts: ModuleFacts, program: Program) -> bool:
+def _seeds(family: str, facts: ModuleFacts, program: Program) -> bool:
     return not is_test(facts) and any(
-        seeds(program, program.callee(call, scope), call, scope) or _is_given_seed(call, scope, program)
+        _may_seed(family, call, scope, program) or _is_given_seed(call, scope, program)
         for call, scope in facts.every_call()
     )
+
+
+def _may_seed(family: str, call: ast.Call, scope: Scope, program: Program) -> bool:
+    """Whether a call seeds, and not other families only: `np.random.seed(0)` does nothing for torch."""
+    name = program.callee(call, scope)
+    if not seeds(program, name, call, scope):
+        return False
+    seeder = seeder_of(program, name, call, scope)
+    return seeder is None or family in seeder.families
 
 
 def _is_given_seed(call: ast.Call, scope: Scope, program: Program) -> bool:
@@ -86,15 +96,10 @@ def unfollowed(seeding: Seeding, program: Program) -> list[Link]:
 def opaque(seeding: Seeding, program: Program) -> list[Link]:
     """The calls that may build what is trained: of what is chosen at run time, or of a library of which nothing is
     known."""
-    known = _transparent()
+    known = transparent()
     files = [sorted(facts.every_call(), key=lambda site: start_of(site[0])) for facts in seeding.visited]
     written = [Link(*s) for sites in files for s in sites if seeding.runs(*s) and _is_opaque(*s, program, known)]
     return [*written, *(s for s in unfollowed(seeding, program) if _is_looked_up(s))]
-
-
-def _transparent() -> frozenset[str]:
-    """The packages that build nothing which is trained, or whose draws are known."""
-    return frozenset(("builtins", *sys.stdlib_module_names, *catalogue.table("callables")["transparent"]["packages"]))
 
 
 def _is_opaque(call: ast.Call, scope: Scope, program: Program, known: Collection[str]) -> bool:
@@ -203,7 +208,7 @@ def _fits(call: ast.Call, scope: Scope, program: Program) -> bool:
     if not isinstance(call.func, ast.Attribute):
         return False
     made = [result.callee for result in program.results(call.func.value, scope)]
-    named, known = [maker for maker in made if isinstance(maker, str)], _transparent()
+    named, known = [maker for maker in made if isinstance(maker, str)], transparent()
     chosen = catalogue.names("callables", "chosen")
     return (
         not made

@@ -143,8 +143,9 @@ def _is_drawn(value: ast.expr, scope: Scope, program: Program) -> bool:
 
 def _cut_short(seeding: Seeding, program: Program) -> Unseeded | None:
     """A program with more code than is followed: where nothing seeds in all of the project, nothing does there."""
-    found = {family: draw for family in FAMILIES if (draw := seeding.unseeded_draw(family)) is not None}
-    if not found or not never_seeds(program):
+    drawn = {family: draw for family in FAMILIES if (draw := seeding.unseeded_draw(family)) is not None}
+    found = {family: draw for family, draw in drawn.items() if never_seeds(family, program)}
+    if not found:
         return None
     return _known(seeding, {family: (witness, False) for family, (witness, _) in found.items()})
 
@@ -173,7 +174,7 @@ def _unseen(seeding: Seeding, program: Program) -> Unseeded | None:
     if not may_train(seeding, program) or not may_use_tensors(seeding, program):
         return None
     unseen = opaque(seeding, program)
-    if not never_seeds(program):
+    if not never_seeds("torch", program):
         makes = (link for link in unseen if makes_anew(link, program))
         unseen = [] if seeding.loads_weights or not never_seeds_itself(seeding, program) else list(makes)
     if not unseen:
