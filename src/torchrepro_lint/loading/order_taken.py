@@ -27,17 +27,18 @@ from torchrepro_lint.loading.decisions import (
     decided,
     gives_text,
     is_shared,
+    keeps_ties,
     saves,
+    sort_key,
     sorts,
     stored,
 )
 from torchrepro_lint.loading.listings import parts_of
-from torchrepro_lint.loading.loops import is_counted_with, is_of_this_round, keeps_step, names_a_file
+from torchrepro_lint.loading.loops import counts, is_counted_with, is_of_this_round, keeps_step, names_a_file
 from torchrepro_lint.loading.order_loops import only_compares
 from torchrepro_lint.rng.draws import draw_at
 
 _ARRAYS = frozenset({"array", "asarray", "tensor", "as_tensor", "Tensor", "Series"})
-_COUNTING = frozenset({"range", "count"})
 _MAPS = frozenset({"map", "imap", "imap_unordered", "starmap"})
 _WRAPPERS = frozenset({"iter", "list", "tuple", "sorted"})
 _TELLS = frozenset({"print", "debug", "info", "warning", "error", "critical", "exception"})
@@ -58,8 +59,8 @@ def within(use: Use[Shown], edges: Edges) -> Steps | None:
     if name in _table()["joins"] and len(use.path) == 1:
         is_list = use.state == "sequence" or name.startswith("itertools.")  # which joins the keys of dicts
         return (use.become("sequence").at(use.call, ()),) if is_list else STOP
-    if use.state == "sequence" and saves(use.call, use.scope, edges.program):
-        return decided(use, use.call, SAVED)
+    if use.state == "sequence" and (name in _table()["columns"] or saves(use.call, use.scope, edges.program)):
+        return decided(use, use.call, _table()["decides"][name])
     return (use.become("text").at(use.call, ()),) if gives_text(name, use.call) else None
 
 
@@ -391,6 +392,8 @@ def method(parent: ast.Attribute, use: Use[Shown], edges: Edges) -> Steps:
         if _is_complaint(outer, use.scope):
             return STOP
         return decided(use, outer, INDEXED)
+    if parent.attr in ("loc", "at") and isinstance(outer, ast.Subscript) and _is_asked_for_place(outer, use.scope):
+        return decided(use, outer, INDEXED)
     if parent.attr == "values" and use.method is None and use.state == "sequence":
         return (use.at(parent),)  # those of a table or a column, as an array
     match use.method:
@@ -398,7 +401,7 @@ def method(parent: ast.Attribute, use: Use[Shown], edges: Edges) -> Steps:
             return (use.at(call),)
         case name, call if use.state == "mapping":
             return (use.become("sequence").at(call),) if name in ("items", "keys", "values") else STOP
-        case name, call if name in _table()["keeps_methods"]:
+        case name, call if name in _table()["keeps_methods"] or _keeps_rows(name, call.args):
             return (use.at(call),)
         case "tobytes", call if use.state == "sequence":
             return (use.become("text").at(call),)
@@ -414,6 +417,24 @@ def method(parent: ast.Attribute, use: Use[Shown], edges: Edges) -> Steps:
                 return order_loops.rounds(emptied, use, edges)
             return decided(use, call, TAKEN)
     return STOP
+
+
+def _keeps_rows(name: str, arguments: list[ast.expr]) -> bool:
+    """Whether a function or method of arrays leaves the order of the rows: `images.transpose(0, 3, 1, 2)`."""
+    first = arguments[0] if arguments else None
+    first = first.elts[0] if isinstance(first, ast.Tuple) and first.elts else first
+    number = first.value if isinstance(first, ast.Constant) else None
+    if name in _table()["rows_unless"]:
+        return first is not None and number != _table()["rows_unless"][name]
+    return name in _table()["rows_if"] and number == _table()["rows_if"][name]
+
+
+def _is_asked_for_place(taken: ast.Subscript, scope: Scope) -> bool:
+    """Whether a row is taken by what a data set is asked for: `self.rows.loc[index, "path"]`."""
+    row = taken.slice.elts[0] if isinstance(taken.slice, ast.Tuple) and taken.slice.elts else taken.slice
+    given = scope.bindings_of(row) if isinstance(row, ast.Name) else ()
+    is_given = bool(given) and all(binding.kind == "parameter" for binding in given)
+    return is_given and scope.function.own_name == "__getitem__"
 
 
 def _is_place_for_others(place: ast.Call, items: ast.expr, scope: Scope) -> bool:
@@ -455,14 +476,16 @@ def passed(use: Use[Shown], call: ast.Call, asked: ast.expr, edges: Edges) -> St
     table = _table()
     name = edges.program.qualified(call.func, use.scope) or ""
     if name in table["free"] or sorts(call):
-        return STOP
+        is_tied = keeps_ties(call) or _counts_items(sort_key(call), use.scope, edges.program)
+        return (use.become("sequence").at(call),) if is_tied else STOP
     if name == "builtins.dict":
         return None if isinstance(use.parent, ast.keyword) else _made_dict(call, use, edges.program)
     if use.state == "sequence" and gives_text(name, call):
         return (use.become("text").at(call),)
     if name in table["copies"]:
         return (use.at(call),)
-    if name in table["keeps"] or name.rpartition(".")[2].startswith("tqdm"):
+    is_array = name.startswith(("numpy.", "torch.")) and _keeps_rows(name.rpartition(".")[2], call.args[1:])
+    if name in table["keeps"] or is_array or name.rpartition(".")[2].startswith("tqdm"):
         return (use.become("sequence").at(call),)
     if use.state == "sequence":
         if name == "builtins.zip":
@@ -476,6 +499,14 @@ def passed(use: Use[Shown], call: ast.Call, asked: ast.expr, edges: Edges) -> St
             if found is not None:
                 return found
     return None
+
+
+def _counts_items(key: ast.expr | None, scope: Scope, program: Program) -> bool:
+    """Whether items are sorted by how often each was counted: `sorted(words, key=counts.get)`, or by `counts[word]`."""
+    match key:
+        case ast.Attribute(value=counted, attr="get" | "__getitem__") | ast.Subscript(value=counted):
+            return program.is_made_by({"collections.Counter"}, counted, scope)
+    return False
 
 
 def _taken_from_sorted(place: ast.Call, scope: Scope) -> ast.Subscript | None:
@@ -511,7 +542,13 @@ def _passed_to_method(use: Use[Shown], call: ast.Call, function: ast.Attribute, 
             return decided(use, call, SAVED)
         case "join":
             return (use.become("text").at(call),)
+        case name if name in _table()["drawn"] and _is_generator(function.value, use.scope, edges.program):
+            return decided(use, call, _table()["drawn"][name])
     return None
+
+
+def _is_generator(value: ast.expr, scope: Scope, program: Program) -> bool:
+    return program.is_made_by(catalogue.names("generators", "generators").keys(), value, scope)
 
 
 def text(use: Use[Shown]) -> Steps | None:
@@ -536,13 +573,9 @@ def _is_written(method: str, handle: ast.expr) -> bool:
 def _made_dict(call: ast.Call, use: Use[Shown], program: Program) -> Steps:
     """`dict(items)`, where the items may be pairs with their numbers."""
     match call.args:
-        case [ast.Call(func=ast.Name(id=name), args=paired)] if name == "enumerate" or any(map(_counts, paired)):
+        case [ast.Call(func=ast.Name(id=name), args=paired)] if name == "enumerate" or any(map(counts, paired)):
             return STOP if only_compares(call, use.scope, program) else decided(use, call, NUMBERED)
     return (use.become("mapping").at(call),)
-
-
-def _counts(node: ast.expr) -> bool:
-    return isinstance(node, ast.Call) and last_name(node.func) in _COUNTING
 
 
 def _zipped(use: Use[Shown], call: ast.Call, asked: ast.expr, program: Program) -> Steps:
