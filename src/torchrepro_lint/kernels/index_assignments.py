@@ -55,7 +55,9 @@ def _repeating(target: ast.Subscript, scope: Scope, program: Program) -> ast.exp
     parts = target.slice.elts if isinstance(target.slice, ast.Tuple) else [target.slice]
     told: dict[Places, Site] = {}
     for part in parts:
-        if not isinstance(part, ast.Slice | ast.Constant | ast.UnaryOp) and not program.is_made_by(_NUMBERS, part, scope):
+        if not isinstance(part, ast.Slice | ast.Constant | ast.UnaryOp) and not program.is_made_by(
+            _NUMBERS, part, scope
+        ):
             told[program.evaluate(part, scope, Repeats(program))] = Site(part, scope)
     return told["repeats"].node if "repeats" in told and "unique" not in told else None
 
