@@ -168,13 +168,17 @@ def sorts(call: ast.Call) -> bool:
 def keeps_ties(call: ast.Call) -> bool:
     """Whether a call sorts by what many items have alike, as their length, which leaves these in the order in which
     they come: `sorted(names, key=len)`, `names.sort(key=lambda name: -len(name))`."""
-    key = sort_key(call)
-    return key is not None and last_name(key) in catalogue.table("order")["shared_keys"]["names"] and sorts(call)
+    return sorts(call) and is_shared_key(sort_key(call))
+
+
+def is_shared_key(key: ast.expr | None) -> bool:
+    """Whether many items have alike what a function gives of them: `len`, `words.count`."""
+    return key is not None and last_name(key) in catalogue.table("order")["shared_keys"]["names"]
 
 
 def sort_key(call: ast.Call) -> ast.expr | None:
-    """The function that a call sorts by: `len` of `key=len` and of `key=lambda name: -len(name)`; what a lambda reads
-    otherwise: `counts[name]`."""
+    """The function that a call compares by: `len` of `key=len` and of `key=lambda name: -len(name)`; what a lambda
+    reads otherwise: `counts[name]`."""
     key = keyword_value(call, "key")
     if not isinstance(key, ast.Lambda):
         return key

@@ -27,7 +27,7 @@ from torchrepro_lint.loading.decisions import (
     decided,
     gives_text,
     is_shared,
-    keeps_ties,
+    is_shared_key,
     saves,
     sort_key,
     sorts,
@@ -476,8 +476,7 @@ def passed(use: Use[Shown], call: ast.Call, asked: ast.expr, edges: Edges) -> St
     table = _table()
     name = edges.program.qualified(call.func, use.scope) or ""
     if name in table["free"] or sorts(call):
-        is_tied = keeps_ties(call) or _counts_items(sort_key(call), use.scope, edges.program)
-        return (use.become("sequence").at(call),) if is_tied else STOP
+        return _compared(name, use, call, edges.program)
     if name == "builtins.dict":
         return None if isinstance(use.parent, ast.keyword) else _made_dict(call, use, edges.program)
     if use.state == "sequence" and gives_text(name, call):
@@ -499,6 +498,16 @@ def passed(use: Use[Shown], call: ast.Call, asked: ast.expr, edges: Edges) -> St
             if found is not None:
                 return found
     return None
+
+
+def _compared(name: str, use: Use[Shown], call: ast.Call, program: Program) -> Steps:
+    """Items that are equal by what they are compared by stay in their order, and the first of them is the greatest."""
+    key = sort_key(call)
+    if not is_shared_key(key) and not _counts_items(key, use.scope, program):
+        return STOP
+    if name in ("builtins.max", "builtins.min"):
+        return decided(use, call, TAKEN)
+    return (use.become("sequence").at(call),) if sorts(call) else STOP
 
 
 def _counts_items(key: ast.expr | None, scope: Scope, program: Program) -> bool:
