@@ -42,7 +42,9 @@ _ARRAYS = frozenset({"array", "asarray", "tensor", "as_tensor", "Tensor", "Serie
 _MAPS = frozenset({"map", "imap", "imap_unordered", "starmap"})
 _WRAPPERS = frozenset({"iter", "list", "tuple", "sorted"})
 _TELLS = frozenset({"print", "debug", "info", "warning", "error", "critical", "exception"})
-_TEXTS = frozenset({"join", "str", "repr", "format", "len", "sorted", "list", "basename"})
+_TEXTS = frozenset(
+    {"join", "str", "repr", "format", "len", "sorted", "list", "tuple", "keys", "values", "items", "basename"}
+)
 
 
 def _table() -> Mapping[str, Any]:
