@@ -333,9 +333,9 @@ def _is_only_told(node: ast.expr, scope: Scope) -> bool:
     if isinstance(outer, ast.For) and not outer.orelse:
         return all(map(_tells, outer.body)) or (all(map(_only_tells, outer.body)) and not _leaves_names(outer, scope))
     match scope.facts.statement(node):
-        case ast.Assign(targets=[ast.Name(id=name)], value=ast.JoinedStr() | ast.Subscript()) as message if (
-            name in scope.bindings
-        ):
+        case (
+            ast.Assign(targets=[ast.Name(id=name)], value=ast.JoinedStr() | ast.Subscript() | ast.Call()) as message
+        ) if name in scope.bindings:
             reads = reads_of_binding(name, scope, message)
             told = [scope.facts.statement(read.node) for read in reads]
             return any(map(_tells, told)) and all(_tells(one) or _collects(one) for one in told)
@@ -508,7 +508,9 @@ def _compared(name: str, use: Use[Shown], call: ast.Call, program: Program) -> S
     if not is_shared_key(key) and not _counts_items(key, use.scope, program):
         return STOP
     if name in ("builtins.max", "builtins.min"):
-        return decided(use, call, TAKEN)
+        around = use.scope.facts.parents[call]
+        is_counted = isinstance(around, ast.Call) and last_name(around.func) == "len"
+        return STOP if is_counted or _is_only_told(call, use.scope) else decided(use, call, TAKEN)
     return (use.become("sequence").at(call),) if sorts(call) else STOP
 
 
