@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -12,7 +13,8 @@ if TYPE_CHECKING:
     from torchrepro_lint.kernels.own_kernels import OwnKernel
     from torchrepro_lint.model import Related
 
-WORDS = ("Extension", "cpp_extension", "load_library", ".jit")  # what builds or loads native code, or makes a kernel
+# what builds or loads native code, makes a kernel, or is part of the text of one
+WORDS = ("Extension", "cpp_extension", "load_library", ".jit", "__global__")
 
 _SHARED = ("several of them add floats in one place",)
 _LOCKED = ("what they add up under the lock are floats",)
@@ -24,7 +26,11 @@ def check(module: Module, program: Program) -> Iterator[Draft]:
     from torchrepro_lint.kernels.own_kernels import own_kernels  # few projects have kernels
 
     for item in own_kernels(module.facts, program):
-        values = {"call": module.facts.text(item.node.func), "kernel": item.kernel, "atomic": item.atomic}
+        values = {"kernel": item.kernel, "atomic": item.atomic}
+        if isinstance(item.node, ast.Constant):
+            yield Draft(item.node, values, "text", depends=_SHARED)
+            continue
+        values["call"] = module.facts.text(item.node.func)
         message, depends = ("lock", _LOCKED) if item.is_lock else (None, _SHARED)
         yield Draft(item.node, values, message, depends=depends, related=(_place(item),))
 

@@ -26,6 +26,7 @@ Places: TypeAlias = Literal["repeats", "scaled", "unknown", "unique"]
 """A list of places: `scaled` are numbers with fractions, which rounding will throw together."""
 
 _ORDER: tuple[Places, ...] = ("repeats", "scaled", "unknown", "unique")  # the first of several says it
+_NUMBERS = frozenset({"builtins.int", "builtins.round", "builtins.len"})  # which name one place
 _WHOLE = frozenset({"torch.long", "torch.int", "torch.int64", "torch.int32"})
 
 
@@ -54,7 +55,9 @@ def _repeating(target: ast.Subscript, scope: Scope, program: Program) -> ast.exp
     parts = target.slice.elts if isinstance(target.slice, ast.Tuple) else [target.slice]
     told: dict[Places, Site] = {}
     for part in parts:
-        if not isinstance(part, ast.Slice | ast.Constant | ast.UnaryOp):
+        if not isinstance(part, ast.Slice | ast.Constant | ast.UnaryOp) and not program.is_made_by(
+            _NUMBERS, part, scope
+        ):
             told[program.evaluate(part, scope, Repeats(program))] = Site(part, scope)
     return told["repeats"].node if "repeats" in told and "unique" not in told else None
 

@@ -19,11 +19,13 @@ from torchrepro_lint.dataflow.reached import reached
 from torchrepro_lint.kernels.native_text import Function, Registration, arguments, blanked, functions, registrations
 from torchrepro_lint.model import Location, Position, Range
 
+KERNEL = "__global__"
 MAX_STEPS = 400  # functions between one that Python calls and the kernel
 MAX_ATOMICS = 64  # in one function
 MAX_BYTES = 24_000_000  # of all sources: beyond, they take longer to read than the Python files
 # What one number is added by is a counter: its sums are exact.
 _NUMBER = re.compile(r"(?:\(\s*\w+\s*\)\s*|\w+(?:\s*<[^<>]*>)?\s*\(\s*)?-?\d[\w.]*\s*\)?")
+_PLACEHOLDER = re.compile(r"\{\{(\w+)\}\}")
 _WHOLE = r"(?:unsigned(?:\s+\w+)?|signed|u?int(?:8|16|32|64)?(?:_t)?|u?long|long(?:\s+long)?|size_t|bool|index_t)"
 
 
@@ -128,6 +130,12 @@ def _read(path: str, text: str) -> _Source:
     found = tuple(functions(code))
     atomics = {f.name: atomic for f in reversed(found) if (atomic := _atomic(f, path, code)) is not None}
     return _Source(path, found, tuple(registrations(text, code)), atomics)
+
+
+def atomic_in_text(text: str) -> Atomic | None:
+    """Where a kernel adds floats that Python has as a text; `{{type}}` in it stands for a word."""
+    source = _read("", _PLACEHOLDER.sub(r"__\1__", text))
+    return next(iter(source.atomics.values()), None)
 
 
 def _atomic(function: Function, path: str, code: str) -> Atomic | None:

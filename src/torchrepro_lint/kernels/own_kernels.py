@@ -1,5 +1,5 @@
 """The calls of a file that reach a kernel of the project's own which adds with atomics: a function of its extension
-module, an operator that it registers, a Triton or Numba kernel that is launched.
+module, an operator that it registers, a Triton or Numba kernel that is launched; and texts that are kernels.
 
 Judges no gradient: such a kernel may run in either pass. Knows nothing of what PyTorch's own operations do.
 """
@@ -15,9 +15,9 @@ from torchrepro_lint import catalogue
 from torchrepro_lint.dataflow import Call, Program, Site, remembered, remembered_of_texts, start_of
 from torchrepro_lint.dataflow.enclosing import ancestors
 from torchrepro_lint.dataflow.reached import reached
-from torchrepro_lint.index import ITEM, ModuleFacts, Scope, calls_in, last_name
+from torchrepro_lint.index import ITEM, ModuleFacts, Scope, calls_in, last_name, walk
 from torchrepro_lint.kernels.context import context
-from torchrepro_lint.kernels.native_sources import native_sources
+from torchrepro_lint.kernels.native_sources import KERNEL, atomic_in_text, native_sources
 from torchrepro_lint.kernels.triggers import triggers
 from torchrepro_lint.model import Location
 
@@ -27,9 +27,10 @@ _LAST_OF_TEXT = re.compile(r"""["'](?:[^"'\s]*[./])?(\w+)["']""")
 
 
 class OwnKernel(NamedTuple):
-    """A call that reaches one. `place` is where it adds: in a native source, or in a function of the project."""
+    """A call that reaches one, or a text that is one. `place` is where it adds: in a native source, in a function of
+    the project, or in that text."""
 
-    node: ast.Call
+    node: ast.Call | ast.Constant
     scope: Scope
     kernel: str
     atomic: str
@@ -39,7 +40,7 @@ class OwnKernel(NamedTuple):
 
 def own_kernels(facts: ModuleFacts, program: Program) -> Iterator[OwnKernel]:
     """All such calls of a file that training may run, in source order."""
-    found = [*_extension_calls(facts, program), *_launches(facts, program)]
+    found = [*_extension_calls(facts, program), *_launches(facts, program), *_texts(facts)]
     for item in sorted(found, key=lambda item: start_of(item.node)):
         if context(item.node, item.scope, program).role is None:
             yield item
@@ -90,6 +91,16 @@ def _extension_names(program: Program) -> frozenset[str]:
     text, words = program.project.text, catalogue.table("kernels")["extension_builders"]["words"]
     files = {path for word in words for path in text.containing(word) or ()}
     return frozenset(name for path in sorted(files) for name in _LAST_OF_TEXT.findall(text.of(path)))
+
+
+def _texts(facts: ModuleFacts) -> Iterator[OwnKernel]:
+    """Kernels that CuPy, PyCUDA or `load_inline` compile: `RawKernel("__global__ void add(...) { ... }", "add")`."""
+    for node in walk(facts.tree) if facts.source.matches(KERNEL) else ():
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and KERNEL in node.value:
+            scope = facts.scope_of(node)
+            atomic = None if isinstance(facts.parents[node], ast.Expr) else atomic_in_text(node.value)
+            if atomic is not None:
+                yield OwnKernel(node, scope, atomic.kernel, atomic.written, is_lock=False, place=Site(node, scope))
 
 
 # -- kernels in Python --------------------------------------------------------------------------------------------

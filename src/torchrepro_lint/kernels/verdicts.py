@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Literal, NamedTuple
@@ -142,6 +142,8 @@ class _Reader:
             if isinstance(node.func, ast.Attribute):
                 name = self.tensors.layers.resolve(node.func, scope)
                 name = self.program.qualified(node.func, scope) if isinstance(name, Scope) else name
+                if name is None and not scope.is_self(node.func.value):
+                    name = _of_objects(names, self.module.facts)
             else:
                 name = self.program.callee(node, scope)
             if isinstance(name, str) and name in names:
@@ -314,6 +316,12 @@ class _Reader:
             return built
         used = {context(node, scope, self.program) for node, scope in site.uses()}
         return min(used, key=str) if used and all(u.idle for u in used) else NOTHING
+
+
+def _of_objects(names: Collection[str], facts: ModuleFacts) -> str | None:
+    """The method of objects of a library that a file mentions, by its last part: `graph.update_all(...)`."""
+    methods = (name for name in names if name.split(".")[-2][:1].isupper())
+    return next((name for name in methods if facts.source.matches(name.partition(".")[0])), None)
 
 
 def _viewed(expr: ast.expr) -> ast.expr:

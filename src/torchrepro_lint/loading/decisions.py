@@ -12,7 +12,7 @@ from torchrepro_lint.dataflow import Program, start_of
 from torchrepro_lint.dataflow.edges import Edges
 from torchrepro_lint.dataflow.enclosing import loops_around
 from torchrepro_lint.dataflow.use import STOP, Sink, Step, Steps, Use
-from torchrepro_lint.index import ModuleFacts, Scope, last_name, names_in
+from torchrepro_lint.index import ModuleFacts, Scope, keyword_value, last_name, names_in
 
 # What shows the order of the items: a list or iterator, a dict whose keys are in that order, or a text.
 Shown: TypeAlias = Literal["sequence", "mapping", "text"]
@@ -125,14 +125,14 @@ def is_sorted_at(node: ast.expr, scope: Scope) -> bool:
             )
             return is_inplace or _is_stored_as(node, call, scope)
         if holder.attr not in ("items", "keys"):
-            return holder.attr == "sort"
+            return holder.attr == "sort" and not (isinstance(call, ast.Call) and keeps_ties(call))
         holder = parents[parents[holder]]
     if isinstance(holder, ast.Subscript) and isinstance(holder.slice, ast.Slice) and isinstance(holder.ctx, ast.Store):
         value = getattr(parents[holder], "value", None)
         return isinstance(value, ast.Call) and sorts(value)
     made = _chosen_from(node, scope)
     holder = parents[made] if made is not node else holder
-    if not isinstance(holder, ast.Call) or not sorts(holder):
+    if not isinstance(holder, ast.Call) or not sorts(holder) or keeps_ties(holder):
         return False
     is_asked_for = isinstance(parents[holder], ast.IfExp)  # `return sorted(names) if sort else names`
     return is_asked_for or _is_stored_as(node, holder, scope)
@@ -163,6 +163,27 @@ def sorts(call: ast.Call) -> bool:
     """Whether a call sorts, by its name: `sorted`, `natsorted`, `sort_by_number`."""
     last = last_name(call.func)
     return "sort" in last.lower() and last != "argsort"
+
+
+def keeps_ties(call: ast.Call) -> bool:
+    """Whether a call sorts by what many items have alike, as their length, which leaves these in the order in which
+    they come: `sorted(names, key=len)`, `names.sort(key=lambda name: -len(name))`."""
+    return sorts(call) and is_shared_key(sort_key(call))
+
+
+def is_shared_key(key: ast.expr | None) -> bool:
+    """Whether many items have alike what a function gives of them: `len`, `words.count`."""
+    return key is not None and last_name(key) in catalogue.table("order")["shared_keys"]["names"]
+
+
+def sort_key(call: ast.Call) -> ast.expr | None:
+    """The function that a call compares by: `len` of `key=len` and of `key=lambda name: -len(name)`; what a lambda
+    reads otherwise: `counts[name]`."""
+    key = keyword_value(call, "key")
+    if not isinstance(key, ast.Lambda):
+        return key
+    read = key.body.operand if isinstance(key.body, ast.UnaryOp) else key.body
+    return read.func if isinstance(read, ast.Call) else read
 
 
 def is_shared(node: ast.AST, facts: ModuleFacts, names: int = 0) -> bool:

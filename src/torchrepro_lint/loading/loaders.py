@@ -216,7 +216,11 @@ def _is_denied(value: ast.expr, call: Call) -> bool:
 
 def _sampler_given(call: Call) -> bool | None:
     """Whether a sampler object decides the order; None when it is not known."""
-    answers = []
+    answers: list[bool | None] = []
+    asks_for = loaders().get(call.name, {}).get("makes_sampler")
+    if asks_for is not None:
+        asked = call.literal(asks_for, _position(call.name, asks_for), default=False)
+        answers.append(None if asked is UNKNOWN else bool(asked))
     for name in ("sampler", "batch_sampler"):
         found = argument(call, name)
         answers.append(_is_given(found, call.program) if isinstance(found, Site) else None if found else False)

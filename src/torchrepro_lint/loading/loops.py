@@ -50,11 +50,19 @@ class Effect(NamedTuple):
 
 
 def index_name(target: ast.expr, iterable: ast.expr) -> str | None:
-    """The counting variable of `for i, x in enumerate(...)`."""
+    """The counting variable of `for i, x in enumerate(...)`, or of `for x, i in zip(items, range(n))`."""
     match iterable, target:
         case ast.Call(func=ast.Name(id="enumerate")), ast.Tuple(elts=[ast.Name(id=name), *_]):
             return name
+        case ast.Call(func=ast.Name(id="zip"), args=args), ast.Tuple(elts=names):
+            counted = (n.id for a, n in zip(args, names, strict=False) if counts(a) and isinstance(n, ast.Name))
+            return next(counted, None)
     return None
+
+
+def counts(node: ast.expr) -> bool:
+    """Whether this is `range(...)` or `itertools.count()`."""
+    return isinstance(node, ast.Call) and last_name(node.func) in ("range", "count")
 
 
 def keeps_step(item: ast.Subscript, collection: ast.expr, facts: ModuleFacts) -> bool:

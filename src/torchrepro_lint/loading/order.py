@@ -61,6 +61,8 @@ def _judge(asked: ast.expr, use: Use[Shown], edges: Edges) -> Steps | None:
             return STOP
         case ast.IfExp() | ast.BoolOp() | ast.Await() | ast.BinOp(op=ast.Add() | ast.Mult()):  # `files * passes`
             return (use.at(parent),)
+        case ast.BinOp(op=ast.Sub() | ast.Div(), left=left) if left is use.node and use.state == "sequence":
+            return (use.at(parent),)  # `images / 255`
         case ast.Call() | ast.keyword() if use.call is not None:
             return order_taken.passed(use, use.call, asked, edges)
         case ast.Attribute():

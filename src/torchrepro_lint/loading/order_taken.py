@@ -27,21 +27,24 @@ from torchrepro_lint.loading.decisions import (
     decided,
     gives_text,
     is_shared,
+    is_shared_key,
     saves,
+    sort_key,
     sorts,
     stored,
 )
 from torchrepro_lint.loading.listings import parts_of
-from torchrepro_lint.loading.loops import is_counted_with, is_of_this_round, keeps_step, names_a_file
+from torchrepro_lint.loading.loops import counts, is_counted_with, is_of_this_round, keeps_step, names_a_file
 from torchrepro_lint.loading.order_loops import only_compares
 from torchrepro_lint.rng.draws import draw_at
 
 _ARRAYS = frozenset({"array", "asarray", "tensor", "as_tensor", "Tensor", "Series"})
-_COUNTING = frozenset({"range", "count"})
 _MAPS = frozenset({"map", "imap", "imap_unordered", "starmap"})
 _WRAPPERS = frozenset({"iter", "list", "tuple", "sorted"})
 _TELLS = frozenset({"print", "debug", "info", "warning", "error", "critical", "exception"})
-_TEXTS = frozenset({"join", "str", "repr", "format", "len", "sorted", "list", "basename"})
+_TEXTS = frozenset(
+    {"join", "str", "repr", "format", "len", "sorted", "list", "tuple", "keys", "values", "items", "basename"}
+)
 
 
 def _table() -> Mapping[str, Any]:
@@ -332,9 +335,9 @@ def _is_only_told(node: ast.expr, scope: Scope) -> bool:
     if isinstance(outer, ast.For) and not outer.orelse:
         return all(map(_tells, outer.body)) or (all(map(_only_tells, outer.body)) and not _leaves_names(outer, scope))
     match scope.facts.statement(node):
-        case ast.Assign(targets=[ast.Name(id=name)], value=ast.JoinedStr() | ast.Subscript()) as message if (
-            name in scope.bindings
-        ):
+        case (
+            ast.Assign(targets=[ast.Name(id=name)], value=ast.JoinedStr() | ast.Subscript() | ast.Call()) as message
+        ) if name in scope.bindings:
             reads = reads_of_binding(name, scope, message)
             told = [scope.facts.statement(read.node) for read in reads]
             return any(map(_tells, told)) and all(_tells(one) or _collects(one) for one in told)
@@ -393,6 +396,8 @@ def method(parent: ast.Attribute, use: Use[Shown], edges: Edges) -> Steps:
         if _is_complaint(outer, use.scope):
             return STOP
         return decided(use, outer, INDEXED)
+    if parent.attr in ("loc", "at") and isinstance(outer, ast.Subscript) and _is_asked_for_place(outer, use.scope):
+        return decided(use, outer, INDEXED)
     if parent.attr == "values" and use.method is None and use.state == "sequence":
         return (use.at(parent),)  # those of a table or a column, as an array
     match use.method:
@@ -400,7 +405,7 @@ def method(parent: ast.Attribute, use: Use[Shown], edges: Edges) -> Steps:
             return (use.at(call),)
         case name, call if use.state == "mapping":
             return (use.become("sequence").at(call),) if name in ("items", "keys", "values") else STOP
-        case name, call if name in _table()["keeps_methods"]:
+        case name, call if name in _table()["keeps_methods"] or _keeps_rows(name, call.args):
             return (use.at(call),)
         case "tobytes", call if use.state == "sequence":
             return (use.become("text").at(call),)
@@ -416,6 +421,24 @@ def method(parent: ast.Attribute, use: Use[Shown], edges: Edges) -> Steps:
                 return order_loops.rounds(emptied, use, edges)
             return decided(use, call, TAKEN)
     return STOP
+
+
+def _keeps_rows(name: str, arguments: list[ast.expr]) -> bool:
+    """Whether a function or method of arrays leaves the order of the rows: `images.transpose(0, 3, 1, 2)`."""
+    first = arguments[0] if arguments else None
+    first = first.elts[0] if isinstance(first, ast.Tuple) and first.elts else first
+    number = first.value if isinstance(first, ast.Constant) else None
+    if name in _table()["rows_unless"]:
+        return first is not None and number != _table()["rows_unless"][name]
+    return name in _table()["rows_if"] and number == _table()["rows_if"][name]
+
+
+def _is_asked_for_place(taken: ast.Subscript, scope: Scope) -> bool:
+    """Whether a row is taken by what a data set is asked for: `self.rows.loc[index, "path"]`."""
+    row = taken.slice.elts[0] if isinstance(taken.slice, ast.Tuple) and taken.slice.elts else taken.slice
+    given = scope.bindings_of(row) if isinstance(row, ast.Name) else ()
+    is_given = bool(given) and all(binding.kind == "parameter" for binding in given)
+    return is_given and scope.function.own_name == "__getitem__"
 
 
 def _is_place_for_others(place: ast.Call, items: ast.expr, scope: Scope) -> bool:
@@ -457,14 +480,15 @@ def passed(use: Use[Shown], call: ast.Call, asked: ast.expr, edges: Edges) -> St
     table = _table()
     name = edges.program.qualified(call.func, use.scope) or ""
     if name in table["free"] or sorts(call):
-        return STOP
+        return _compared(name, use, call, edges.program)
     if name == "builtins.dict":
         return None if isinstance(use.parent, ast.keyword) else _made_dict(call, use, edges.program)
     if use.state == "sequence" and gives_text(name, call):
         return (use.become("text").at(call),)
     if name in table["copies"]:
         return (use.at(call),)
-    if name in table["keeps"] or name.rpartition(".")[2].startswith("tqdm"):
+    is_array = name.startswith(("numpy.", "torch.")) and _keeps_rows(name.rpartition(".")[2], call.args[1:])
+    if name in table["keeps"] or is_array or name.rpartition(".")[2].startswith("tqdm"):
         return (use.become("sequence").at(call),)
     if use.state == "sequence":
         if name == "builtins.zip":
@@ -478,6 +502,26 @@ def passed(use: Use[Shown], call: ast.Call, asked: ast.expr, edges: Edges) -> St
             if found is not None:
                 return found
     return None
+
+
+def _compared(name: str, use: Use[Shown], call: ast.Call, program: Program) -> Steps:
+    """Items that are equal by what they are compared by stay in their order, and the first of them is the greatest."""
+    key = sort_key(call)
+    if not is_shared_key(key) and not _counts_items(key, use.scope, program):
+        return STOP
+    if name in ("builtins.max", "builtins.min"):
+        around = use.scope.facts.parents[call]
+        is_counted = isinstance(around, ast.Call) and last_name(around.func) == "len"
+        return STOP if is_counted or _is_only_told(call, use.scope) else decided(use, call, TAKEN)
+    return (use.become("sequence").at(call),) if sorts(call) else STOP
+
+
+def _counts_items(key: ast.expr | None, scope: Scope, program: Program) -> bool:
+    """Whether items are sorted by how often each was counted: `sorted(words, key=counts.get)`, or by `counts[word]`."""
+    match key:
+        case ast.Attribute(value=counted, attr="get" | "__getitem__") | ast.Subscript(value=counted):
+            return program.is_made_by({"collections.Counter"}, counted, scope)
+    return False
 
 
 def _taken_from_sorted(place: ast.Call, scope: Scope) -> ast.Subscript | None:
@@ -513,7 +557,13 @@ def _passed_to_method(use: Use[Shown], call: ast.Call, function: ast.Attribute, 
             return decided(use, call, SAVED)
         case "join":
             return (use.become("text").at(call),)
+        case name if name in _table()["drawn"] and _is_generator(function.value, use.scope, edges.program):
+            return decided(use, call, _table()["drawn"][name])
     return None
+
+
+def _is_generator(value: ast.expr, scope: Scope, program: Program) -> bool:
+    return program.is_made_by(catalogue.names("generators", "generators").keys(), value, scope)
 
 
 def text(use: Use[Shown]) -> Steps | None:
@@ -538,13 +588,9 @@ def _is_written(method: str, handle: ast.expr) -> bool:
 def _made_dict(call: ast.Call, use: Use[Shown], program: Program) -> Steps:
     """`dict(items)`, where the items may be pairs with their numbers."""
     match call.args:
-        case [ast.Call(func=ast.Name(id=name), args=paired)] if name == "enumerate" or any(map(_counts, paired)):
+        case [ast.Call(func=ast.Name(id=name), args=paired)] if name == "enumerate" or any(map(counts, paired)):
             return STOP if only_compares(call, use.scope, program) else decided(use, call, NUMBERED)
     return (use.become("mapping").at(call),)
-
-
-def _counts(node: ast.expr) -> bool:
-    return isinstance(node, ast.Call) and last_name(node.func) in _COUNTING
 
 
 def _zipped(use: Use[Shown], call: ast.Call, asked: ast.expr, program: Program) -> Steps:
