@@ -267,10 +267,11 @@ def _called_at_top(facts: ModuleFacts) -> tuple[tuple[str, int], ...] | None:
     found: dict[tuple[str, int], None] = {}
     for name, sites in facts.calls.items():
         bindings = own.get(name, ())
-        matters = _draws(name) or name == _IMPORTS or (bindings and bindings[-1].kind in ("function", "class", "import"))
+        is_active = _draws(name) or name == _IMPORTS
+        matters = is_active or (bindings and bindings[-1].kind in ("function", "class", "import"))
         if not matters or not any(_outside_functions(scope) for _, scope in sites):
             continue
-        if _draws(name) or name == _IMPORTS or any(b.kind != "import" for b in bindings):
+        if is_active or any(b.kind != "import" for b in bindings):
             return None
         found |= dict.fromkeys((b.target, b.level) for b in bindings)
     return tuple(found)
