@@ -19,6 +19,7 @@ from torchrepro_lint.loading.listings import Listing
 from torchrepro_lint.loading.sets import holds_only_text
 from torchrepro_lint.project.contents import is_test
 from torchrepro_lint.project.entries import entries, files_of_programs, is_tried_out
+from torchrepro_lint.rng.draws import draw_at
 from torchrepro_lint.rng.texts import Evidence, Texts
 from torchrepro_lint.seeding import training
 from torchrepro_lint.seeding.seedings import seedings
@@ -56,7 +57,7 @@ def is_unclear(listing: Listing, decision: Decision, program: Program) -> bool:
         or _is_for_evaluation(facts, program)
         or _is_tried_out(listing, program)
         or _only_shows(facts, program)
-        or (decision.why.endswith(_DRAWN) and _is_left_to_chance(facts, program))
+        or (decision.why.endswith(_DRAWN) and _is_left_to_chance(decision, facts, program))
         or is_of_results(listing.scope, program)
         or _is_for_results(listing.scope.function, program)
         or (decision.why in (SAVED, WRITTEN) and _saves_figures(decision, program))
@@ -141,10 +142,19 @@ def _leaves_something(facts: ModuleFacts) -> bool:
     return any(map(_LEAVES.search, facts.calls))
 
 
-def _is_left_to_chance(facts: ModuleFacts, program: Program) -> bool:
-    """Whether a program that trains nothing draws, and is not seeded: then what is drawn differs in any order."""
+def _is_left_to_chance(decision: Decision, facts: ModuleFacts, program: Program) -> bool:
+    """Whether a program that trains nothing with PyTorch draws, and does not seed what it draws from: then what is
+    drawn differs in any order."""
     found = seedings(facts, program)
-    return training.trains_nothing(facts, program) and not any(s.met for s in found)
+    is_other = bool(found) and not any(training.is_for_training(s, program) for s in found)
+    if not is_other and not training.trains_nothing(facts, program):
+        return False
+    node = decision.node
+    if isinstance(node, ast.Call) and any(k.arg in ("random_state", "seed") for k in node.keywords):
+        return False
+    draw = draw_at(node, decision.facts.scope_of(node), program) if isinstance(node, ast.Call) else None
+    met = [m.seeder for s in found for m in s.met]
+    return not any(draw is None or seeder is None or draw.family in seeder.families for seeder in met)
 
 
 def is_drawn(made: ast.expr, facts: ModuleFacts, program: Program) -> bool:

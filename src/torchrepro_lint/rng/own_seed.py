@@ -243,15 +243,18 @@ def _given_first(function: Scope, program: Program) -> tuple[ast.expr, int] | No
 
 
 def _first_given(body: Sequence[ast.stmt], function: Scope, program: Program) -> tuple[ast.expr, int] | None:
-    """The same in the statements of a body; and the last line on which it or a statement in front of it begins."""
-    line = 0
+    """The same in the statements of a body, first what seeds torch; and the last line on which it or a statement in
+    front of it begins."""
+    line, other = 0, None
     for statement in _in_turn(body):
         line = max(line, statement.lineno)
         match statement:
             case ast.Expr(value=ast.Call(args=[seed]) as call) if _is_repeatable(seed, function, line, program):
-                if _takes_numbers_alone(call, function, program) or (is_seed(seed) and _seeds(call, function, program)):
+                if _takes_numbers_alone(call, function, program):
                     return seed, line
-    return None
+                if other is None and is_seed(seed) and _seeds(call, function, program):
+                    other = seed, line
+    return other
 
 
 def _in_turn(body: Sequence[ast.stmt]) -> Iterator[ast.stmt]:
