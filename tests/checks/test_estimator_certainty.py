@@ -63,3 +63,17 @@ def test_the_number_of_a_cell_comes_before_that_of_its_notebook(tmp_path: Path) 
     path.write_text(json.dumps(book))
     fix(Request((tmp_path,), SettingsResolver(cards.codes(), isolated=True)), unsafe=False, write=True)
     assert "SGDClassifier(random_state=42)" in path.read_text()
+
+
+@pytest.mark.parametrize("last", ["plt.show()", "net.fit(rows)"])
+def test_what_a_notebook_only_plots_may_be_other_rows_each_time(last: str, tmp_path: Path) -> None:
+    first = "import pandas as pd\nimport matplotlib.pyplot as plt\n"
+    shown = "rows = pd.read_csv('a.csv')\nrows = rows.sample(frac=1)\nrows = rows[:9].reset_index(drop=True)\n"
+    plotted = "for i in range(9):\n    plt.imshow(rows.iloc[i, 1:].values.reshape(28, 28))\n"
+    plotted += "    plt.title(names[rows.iloc[i, 0]])\n"
+    cells = [first, f"{shown}{plotted}{last}\n", "rows = pd.read_csv('a.csv')\nnet.fit(rows)"]
+    book = {"cells": [{"cell_type": "code", "metadata": {}, "source": c, "outputs": []} for c in cells], "nbformat": 4}
+    path = tmp_path / "a.ipynb"
+    path.write_text(json.dumps(book))
+    fix(Request((tmp_path,), SettingsResolver(cards.codes(), isolated=True)), unsafe=False, write=True)
+    assert ("random_state" in path.read_text()) is (last != "plt.show()")

@@ -14,11 +14,12 @@ from collections import Counter
 from torchrepro_lint.dataflow import Program, Site, remembered_in_file
 from torchrepro_lint.dataflow.enclosing import loops_around
 from torchrepro_lint.index import ModuleFacts, Scope, last_name, names_in
-from torchrepro_lint.loading.decisions import GIVEN, ONE_OF_THEM, PARTS, SAVED, WRITTEN, Decision
+from torchrepro_lint.loading.decisions import GIVEN, INDEXED, ONE_OF_THEM, PARTS, SAVED, WRITTEN, Decision
 from torchrepro_lint.loading.listings import Listing
 from torchrepro_lint.loading.sets import holds_only_text
 from torchrepro_lint.project.contents import is_test
 from torchrepro_lint.project.entries import entries, files_of_programs, is_tried_out
+from torchrepro_lint.rng.draws import draw_at
 from torchrepro_lint.rng.texts import Evidence, Texts
 from torchrepro_lint.seeding import training
 from torchrepro_lint.seeding.seedings import seedings
@@ -33,6 +34,7 @@ _MIXES = frozenset({"shuffle", "permutation", "sample", "choice", "choices", "ra
 _DRAWS = _MIXES | {"uniform", "normal", "gauss", "rand", "randn", "random"}
 _OTHERS = frozenset({"keras", "tensorflow", "theano", "mxnet", "paddle"})
 _STARTS = ("Process", "Thread", "Pool")
+_SHARES = re.compile(r"(?:^|_)(?:split|chunk|divide|share)", re.IGNORECASE)
 _USES = frozenset({"eval", "no_grad", "inference_mode"})  # a model, whatever is written then
 _OF_RESULTS = re.compile(
     r"^analy[sz]|(?:^|_)(?:agg|fid|means?|metrics?|plot(?:s|ter|ting)?|report(?:s|ing)?|results?|scores?|stats"
@@ -56,7 +58,7 @@ def is_unclear(listing: Listing, decision: Decision, program: Program) -> bool:
         or _is_for_evaluation(facts, program)
         or _is_tried_out(listing, program)
         or _only_shows(facts, program)
-        or (decision.why.endswith(_DRAWN) and _is_left_to_chance(facts, program))
+        or (decision.why.endswith(_DRAWN) and _is_left_to_chance(decision, facts, program))
         or is_of_results(listing.scope, program)
         or _is_for_results(listing.scope.function, program)
         or (decision.why in (SAVED, WRITTEN) and _saves_figures(decision, program))
@@ -109,6 +111,9 @@ def _is_shared_out(decision: Decision, facts: ModuleFacts) -> bool:
     if "imap_unordered" in facts.calls:
         return True
     starting = _starting(decision.facts)
+    divides = _SHARES.search(decision.facts.scope_of(decision.node).function.own_name) is not None
+    if divides and decision.why in (PARTS, INDEXED) and starting and "torch" not in decision.facts.packages:
+        return True
     if decision.why == PARTS and isinstance(decision.facts.parents[decision.node], ast.Yield):
         return bool(starting) and "torch" not in decision.facts.packages
     return any(call in starting for call in decision.facts.ancestors(decision.node))
@@ -141,10 +146,19 @@ def _leaves_something(facts: ModuleFacts) -> bool:
     return any(map(_LEAVES.search, facts.calls))
 
 
-def _is_left_to_chance(facts: ModuleFacts, program: Program) -> bool:
-    """Whether a program that trains nothing draws, and is not seeded: then what is drawn differs in any order."""
+def _is_left_to_chance(decision: Decision, facts: ModuleFacts, program: Program) -> bool:
+    """Whether a program that trains nothing draws, and is not seeded, or one that trains nothing with PyTorch and seeds
+    another generator: then what is drawn differs in any order."""
     found = seedings(facts, program)
-    return training.trains_nothing(facts, program) and not any(s.met for s in found)
+    is_other = any(s.met for s in found) and not any(training.is_for_training(s, program) for s in found)
+    if not is_other and not training.trains_nothing(facts, program):
+        return False
+    node = decision.node
+    if isinstance(node, ast.Call) and any(k.arg in ("random_state", "seed") for k in node.keywords):
+        return False
+    draw = draw_at(node, decision.facts.scope_of(node), program) if isinstance(node, ast.Call) else None
+    met = [m.seeder for s in found for m in s.met]
+    return not any(draw is None or seeder is None or draw.family in seeder.families for seeder in met)
 
 
 def is_drawn(made: ast.expr, facts: ModuleFacts, program: Program) -> bool:

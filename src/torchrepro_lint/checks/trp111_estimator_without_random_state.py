@@ -24,7 +24,7 @@ from torchrepro_lint.seeding.seedings import is_reported, is_unseeded, may_be_se
 
 
 def check(module: Module, program: Program) -> Iterator[Draft]:
-    calls = [c for c in unseeded(module) if not is_shown(c.node, module.facts)] if not is_test(module.facts) else []
+    calls = [] if is_test(module.facts) else [c for c in unseeded(module) if not is_shown(c.node, c.scope, program)]
     if not calls or is_reported(module.facts, program) or may_be_seeded(module.facts, program):
         return
     alike = Counter((call.name, call.scope) for call in calls)

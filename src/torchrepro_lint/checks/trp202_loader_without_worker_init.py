@@ -16,13 +16,14 @@ from torchrepro_lint.checks.worker_seeding import is_for_several, is_out_of_reac
 from torchrepro_lint.dataflow import Call, Module, Program, Site, remembered
 from torchrepro_lint.dataflow.conditions import is_dead
 from torchrepro_lint.dataflow.enclosing import loops_around
-from torchrepro_lint.dataflow.options import outcome
+from torchrepro_lint.dataflow.options import Options, outcome
 from torchrepro_lint.index import ModuleFacts, keyword_value
 from torchrepro_lint.loading import loaders
 from torchrepro_lint.loading.looked_at import is_for_evaluation
 from torchrepro_lint.loading.worker_calls import WorkerDraw
 from torchrepro_lint.loading.worker_draws import WorkerDraws, worker_draws
 from torchrepro_lint.model import Certainty, Edit
+from torchrepro_lint.project.names import Variable
 from torchrepro_lint.project.versions import may_be
 from torchrepro_lint.seeding.training import only_evaluates, trains_nothing
 
@@ -95,11 +96,23 @@ def _unseeded(call: Call, numpy: WorkerDraw, first: Call, program: Program) -> D
     edits = seeded_workers(call, first, program, lambda other: _first_unseeded(other, program))
     unsafe = is_for_several(call.facts, edits, program, lambda other: _first_unseeded(other, program))
     unsafe = unsafe or is_for_evaluation(call) or only_evaluates(call.facts, program) or is_only_tried_out(call)
+    unsafe = unsafe or _has_no_workers_yet(call)
     draft = Draft(call.node, {"call": call.written}, "old", related=_place(numpy), edits=edits, unsafe=unsafe)
     if _is_in_order(call):
         unsafe = unsafe or trains_nothing(call.facts, program) or not _is_surely_drawn(call)
         return draft._replace(depends=(_EVALUATES,), unsafe=unsafe)
     return draft._replace(certainty=Certainty.CERTAIN)
+
+
+def _has_no_workers_yet(call: Call) -> bool:
+    """Whether another file of settings says that there are to be no workers: `cfg.NUM_WORKERS = 0`."""
+    passed, program = loaders.argument(call, "num_workers"), call.program
+    match passed:
+        case Site(node=ast.Attribute(value=ast.Name(id=holder)) as read, scope=scope):
+            held = program.names.lookup(holder, scope)
+            files = [held.scope.facts] if isinstance(held, Variable) else []
+            return Options(program, files).truth(read, scope, None).usual is False
+    return False
 
 
 def _seeded_by_state(call: Call, draws: WorkerDraws, program: Program) -> Draft:

@@ -11,7 +11,7 @@ from torchrepro_lint.checks.draft import Draft, Place
 from torchrepro_lint.dataflow import Call, CallSite, Module, Program, Site, start_of
 from torchrepro_lint.dataflow.enclosing import block_of
 from torchrepro_lint.dataflow.execution_count import runs_once
-from torchrepro_lint.index import Binding, LoopNode, Scope
+from torchrepro_lint.index import Binding, LoopNode, ModuleFacts, Scope
 from torchrepro_lint.model import Edit
 from torchrepro_lint.rng.draws import Seeder
 from torchrepro_lint.rng.fresh_weights import FreshWeights, fresh_weights, own_adapter
@@ -95,6 +95,15 @@ def _place(fresh: FreshWeights, beside: Sequence[FreshWeights]) -> ast.stmt:
     return facts.statement(fresh.node)
 
 
+def _above_choice(place: ast.stmt, trainer: Call, facts: ModuleFacts) -> ast.stmt:
+    """The choice of a task that a place stands in, `if task == "qa":`, where what trains for any task stands below."""
+    match facts.parents.get(place):
+        case ast.If(test=ast.Compare(ops=[ast.Eq()], comparators=[ast.Constant(value=str())])) as choice:
+            is_elif = isinstance(facts.parents.get(choice), ast.If)
+            return place if is_elif or choice in facts.ancestors(trainer.node) else choice
+    return place
+
+
 def _name(seeder: Seeder, program: Program) -> str:
     return (program.callee(seeder.node, seeder.scope) or "").removesuffix(".__init__")
 
@@ -141,7 +150,7 @@ def _is_fully_determined(trainer: Call) -> bool:
 def _edits(trainer: Call, fresh: FreshWeights, beside: Sequence[FreshWeights]) -> tuple[Edit, ...]:
     """Seed above the statement that builds the model, with the Trainer's own seed where it is known."""
     facts = fresh.scope.facts
-    statement = _place(fresh, beside)
+    statement = _above_choice(_place(fresh, beside), trainer, facts)
     made = _arguments(trainer)
     given = made.literal("seed") if made is not None else None
     passed = made.argument("seed") if made is not None else None

@@ -11,7 +11,7 @@ import re
 from torchrepro_lint.dataflow import Call, Program, Site, remembered
 from torchrepro_lint.dataflow.enclosing import outermost_loop
 from torchrepro_lint.dataflow.references import reads_of_target
-from torchrepro_lint.index import ModuleFacts, calls_in, last_name, walk
+from torchrepro_lint.index import ModuleFacts, Scope, calls_in, last_name, walk
 from torchrepro_lint.loading.loaders import loader_calls
 from torchrepro_lint.project import roles
 
@@ -23,7 +23,9 @@ _SHOWS = frozenset({
 
 # Methods of a table that give another one to look at, or its rows.
 _VIEWS = frozenset({"head", "tail", "describe", "sort_index", "sort_values", "reset_index", "iterrows", "itertuples",
-                    "items", "tolist", "to_list", "to_string", "to_markdown"})  # fmt: skip
+                    "items", "tolist", "to_list", "to_string", "to_markdown", "reshape", "squeeze",
+                    "to_numpy"})  # fmt: skip
+MAX_NAMES = 4  # one after the other, that a table has in a notebook
 _NO_GRADIENTS = frozenset({"no_grad", "inference_mode"})
 EVALUATION = re.compile(
     r"(?:^|_)(?:val|valid|validate|validation|test|testing|eval(?:uate|uation)?|dev|visual)(?:_?(?:data)?_?(?:loader|sampler|iter|dl|set))?(?:_|$)"
@@ -92,8 +94,10 @@ def _is_replaced(call: Call) -> bool:
     return False
 
 
-def is_shown(table: ast.expr, facts: ModuleFacts) -> bool:
-    """Whether a table is only looked at: it is what a cell shows, is printed, or its rows are one by one."""
+def is_shown(table: ast.expr, scope: Scope, program: Program, names: int = MAX_NAMES) -> bool:
+    """Whether a table is only looked at: it is what a cell shows, is printed or plotted, or its rows are one by one;
+    in a notebook also by way of names."""
+    facts = scope.facts
     node, parents = table, facts.parents
     while isinstance(parent := parents[node], ast.Attribute | ast.Subscript) or (
         isinstance(parent, ast.Call) and parent.func is node and last_name(node) in _VIEWS
@@ -102,10 +106,13 @@ def is_shown(table: ast.expr, facts: ModuleFacts) -> bool:
     match parent:
         case ast.Expr():
             return True
-        case ast.Call(func=ast.Name(id="print" | "display")):
+        case ast.Call(func=ast.Name(id="print" | "display")) | ast.Call(func=ast.Attribute(attr="imshow" | "title")):
             return isinstance(parents[parent], ast.Expr)
         case ast.For(iter=rows, body=body) if rows is node:
             return all(isinstance(s, ast.Expr) and _is_printed(s.value) for s in body)
+        case ast.Assign(targets=[ast.Name() as target]) if names and facts.source.cells and parent.value is node:
+            read = reads_of_target(target, parent, scope, program)
+            return bool(read) and all(is_shown(s.node, s.scope, program, names - 1) for s in read)
     return False
 
 

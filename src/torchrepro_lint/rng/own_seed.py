@@ -79,15 +79,20 @@ def _owners(scope: Scope) -> Iterator[Scope]:
 
 @remembered
 def _seeds_of(owner: Scope, program: Program) -> list[list[OwnSeed]]:
-    """Those that names of one scope hold, each bound once, or to arguments that are changed step by step: for each
-    name, in the order in which they are bound."""
+    """Those that names of one scope hold, each bound once, to one number again and again, as in cells of a notebook, or
+    to arguments that are changed step by step: for each name, in the order in which they are bound."""
     groups = []
     for text, made in owner.bindings.items():
         names = [Name(text, binding, owner, program) for binding in made]
-        if len(names) == 1 or (names[0].is_of_settings and _are_in_turn(names)):
+        if len(names) == 1 or (names[0].is_of_settings and _are_in_turn(names)) or _are_one_number(names):
             found = (next((s for source in SOURCES if (s := source(name)) is not None), None) for name in names)
             groups.append([seed for seed in found if seed is not None])
     return [seeds for seeds in groups if seeds]
+
+
+def _are_one_number(names: Sequence[Name]) -> bool:
+    values = [n.binding.value for n in names if n.binding.kind == "assign" and is_seed(n.binding.value)]
+    return len(values) == len(names) and len({ast.unparse(v) for v in values if v is not None}) == 1
 
 
 def _are_in_turn(names: Sequence[Name]) -> bool:
@@ -243,15 +248,18 @@ def _given_first(function: Scope, program: Program) -> tuple[ast.expr, int] | No
 
 
 def _first_given(body: Sequence[ast.stmt], function: Scope, program: Program) -> tuple[ast.expr, int] | None:
-    """The same in the statements of a body; and the last line on which it or a statement in front of it begins."""
-    line = 0
+    """The same in the statements of a body, first what seeds torch; and the last line on which it or a statement in
+    front of it begins."""
+    line, other = 0, None
     for statement in _in_turn(body):
         line = max(line, statement.lineno)
         match statement:
             case ast.Expr(value=ast.Call(args=[seed]) as call) if _is_repeatable(seed, function, line, program):
-                if _takes_numbers_alone(call, function, program) or (is_seed(seed) and _seeds(call, function, program)):
+                if _takes_numbers_alone(call, function, program):
                     return seed, line
-    return None
+                if other is None and is_seed(seed) and _seeds(call, function, program):
+                    other = seed, line
+    return other
 
 
 def _in_turn(body: Sequence[ast.stmt]) -> Iterator[ast.stmt]:

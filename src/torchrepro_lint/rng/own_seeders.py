@@ -49,8 +49,9 @@ def _seeder(function: Scope, program: Program) -> OwnSeeder | None:
     if len(function.bindings[names[0]]) != 1:
         return None
     families: set[str] = set()
-    for statement in _run(node, [*zip(names[::-1], defaults[::-1], strict=False)]):
-        seeded = _seeded(statement, names[0], function, program)
+    held = {n: v.value for n, v in zip(names[::-1], defaults[::-1], strict=False) if isinstance(v, ast.Constant)}
+    for statement in _run(node, held):
+        seeded = _seeded(statement, names[0], held, function, program)
         if seeded is None:
             return None
         families |= seeded
@@ -60,9 +61,8 @@ def _seeder(function: Scope, program: Program) -> OwnSeeder | None:
     return OwnSeeder(function, frozenset(families), has_default)
 
 
-def _run(function: ast.FunctionDef, defaults: list[tuple[str, ast.expr]]) -> Iterator[ast.stmt]:
+def _run(function: ast.FunctionDef, held: Mapping[str, object]) -> Iterator[ast.stmt]:
     """The statements that a call runs which gives the seed alone: `if deterministic:` follows its default."""
-    held = {name: value.value for name, value in defaults if isinstance(value, ast.Constant)}
     for statement in function.body:
         match statement:
             case ast.If(test=ast.Name(id=name), body=body, orelse=orelse) if type(held.get(name)) is bool:
@@ -71,8 +71,11 @@ def _run(function: ast.FunctionDef, defaults: list[tuple[str, ast.expr]]) -> Ite
                 yield statement
 
 
-def _seeded(statement: ast.stmt, seed: str, function: Scope, program: Program) -> frozenset[str] | None:
-    """What a statement seeds with the parameter; None for one that does anything else."""
+def _seeded(
+    statement: ast.stmt, seed: str, held: Mapping[str, object], function: Scope, program: Program
+) -> frozenset[str] | None:
+    """What a statement seeds with the parameter, where others hold their defaults; None for one that does anything
+    else."""
     nothing: frozenset[str] = frozenset()
     match statement:
         case ast.Pass() | ast.Expr(value=ast.Constant()) | ast.Return(value=None) | ast.Import() | ast.ImportFrom():
@@ -84,14 +87,26 @@ def _seeded(statement: ast.stmt, seed: str, function: Scope, program: Program) -
             is_given = len(call.args) == 1 and not call.keywords and _is_seed_itself(call.args[0], seed)
             return frozenset(_SEEDS[name]) if is_given else None
         case ast.If(test=ast.Call() as test, body=body, orelse=[]) if program.callee(test, function) in _BESIDE:
-            inner = [_seeded(s, seed, function, program) for s in body]
+            inner = [_seeded(s, seed, held, function, program) for s in body]
             return nothing if None not in inner else None
         case ast.Assign(targets=[ast.Subscript(value=environ, slice=ast.Constant(value=key))]):
             is_hash = program.qualified(environ, function) == "os.environ" and key == _ENVIRONMENT
             return nothing if is_hash else None
-        case ast.Assign(targets=[ast.Attribute() as target], value=ast.Constant(value=value)):
+        case ast.Assign(targets=[ast.Attribute() as target], value=value):
             switch = program.qualified(target, function)
-            return nothing if switch in _SWITCHES and _SWITCHES[switch] is value else None
+            return nothing if switch in _SWITCHES and _SWITCHES[switch] is _switched(value, held) else None
+    return None
+
+
+def _switched(value: ast.expr, held: Mapping[str, object]) -> object:
+    """What a switch is set to: `True`, `fast`, `not fast`."""
+    match value:
+        case ast.Constant(value=constant):
+            return constant
+        case ast.Name(id=name):
+            return held.get(name)
+        case ast.UnaryOp(op=ast.Not(), operand=ast.Name(id=name)) if name in held:
+            return not held[name]
     return None
 
 

@@ -31,8 +31,10 @@ def is_for_training(seeding: Seeding, program: Program) -> bool:
     Nor is it clear of a module that others import, and that trains under its own guard to show what it can do."""
     if not (seeding.trains or may_train(seeding, program)) or is_tried_out(seeding.entry.facts, program.project):
         return False
-    if not seeding.entry.facts.packages.isdisjoint(_web()):
-        return False  # what it trains, it trains when it is asked to
+    if not seeding.entry.facts.packages.isdisjoint({*_web(), *_robots()}):
+        return False  # what it trains, it trains when it is asked to, or while a robot moves
+    if any(seeding.calls(*catalogue.table("frameworks")["windows"]["methods"])):
+        return False
     if (
         seeding.measures_time
         or _computes_nothing(seeding)
@@ -179,6 +181,10 @@ def evaluates(seeding: Seeding, program: Program) -> bool:
 
 def _web() -> Sequence[str]:
     return catalogue.table("frameworks")["web"]["packages"]  # type: ignore[no-any-return]
+
+
+def _robots() -> Sequence[str]:
+    return catalogue.table("frameworks")["robots"]["packages"]  # type: ignore[no-any-return]
 
 
 def is_demonstration(seeding: Seeding) -> bool:
