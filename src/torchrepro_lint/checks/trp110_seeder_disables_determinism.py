@@ -87,8 +87,10 @@ def _applies(value: object, row: Mapping[str, Any]) -> bool:
 
 def _is_provided(row: Mapping[str, Any], program: Program) -> bool:
     """Whether the project itself does what the helper leaves out."""
+    if "unless" not in row:
+        return False
     text, configurations = program.project.text, program.project.configurations
-    return any(text.mentioning(word) != [] or configurations.mentions(word) for word in row.get("unless", ()))
+    return any(text.mentioning(word) != [] or configurations.mentions(word) for word in row["unless"])
 
 
 def _may_draw(module: Module, program: Program) -> bool:
@@ -123,7 +125,7 @@ def _is_given(spelled: str, argument: str, position: int, facts: ModuleFacts, pr
 
 def _seeds(row: Mapping[str, Any]) -> bool:
     """Whether what should be passed instead is a seed."""
-    return any("{seed}" in row.get(key, "") for key in ("instead", "below", "after"))
+    return "{seed}" in (row.get("instead") or row.get("below") or row.get("after") or "")
 
 
 def _edits(call: Call, row: Mapping[str, Any], program: Program) -> tuple[Edit, ...]:

@@ -166,11 +166,16 @@ class Callees:
         bases = self._program.external_bases(owner)
         names += ["setup"] if any("LightningModule" in b for b in bases) else []
         names += ["run"] if any(b.endswith(_RUN) for b in bases) else []
-        names += _steps(owner) if any(b.endswith(".FlowSpec") for b in bases) else []
+        names += self._steps(owner) if any(b.endswith(".FlowSpec") for b in bases) else []
         for name in names:
             method = self._program.names.method(owner, name)
             if method is not None:
                 yield method
+
+    def _steps(self, flow: Scope) -> list[str]:
+        """The methods of a class for Metaflow that are steps of it, in the order in which they are written."""
+        methods = (m for c in self._program.names.classes(flow) for m in c.children.values() if m.kind == "function")
+        return [m.own_name for m in methods if any(last_name(d) == "step" for d in m.decorators)]
 
     def overridden(self, owner: Scope) -> Iterator[Scope]:
         """The methods of a class of the project that its base, a trainer of transformers, calls in training."""
@@ -280,12 +285,6 @@ def drawn_by_items(loader: Call, program: Program) -> list[ItemDraw]:
     draws = [(d.node, d.facts.scope_of(d.node)) for d in found if d.kind in ("numpy", "python")]
     named = [(program.qualified(d.func, s), d, s) for d, s in draws if isinstance(d, ast.Call)]
     return [(name, d, s) for name, d, s in named if name is not None]
-
-
-def _steps(flow: Scope) -> list[str]:
-    """The methods of a class for Metaflow that are steps of it, in the order in which they are written."""
-    methods = (s for s in flow.children.values() if s.kind == "function")
-    return [m.own_name for m in methods if any(last_name(d) == "step" for d in m.decorators)]
 
 
 def runs_only_what_it_is_given(name: str | None, written: str) -> bool:
