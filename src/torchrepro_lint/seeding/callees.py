@@ -314,12 +314,17 @@ def is_parameter(name: ast.Name, scope: Scope, function: Scope) -> bool:
 
 def _alternatives(kind: ast.expr) -> list[ast.expr]:
     """The types that one may be: of `A | B`, `Union[A, B]`."""
-    match kind:
-        case ast.BinOp(left=left, op=ast.BitOr(), right=right):
-            return [*_alternatives(left), *_alternatives(right)]
-        case ast.Subscript(value=ast.Name(id="Union") | ast.Attribute(attr="Union"), slice=ast.Tuple(elts=kinds)):
-            return kinds
-    return [kind] if isinstance(kind, ast.Name | ast.Attribute) else []
+    found: list[ast.expr] = []
+    pending = [kind]
+    while pending:
+        match pending.pop():
+            case ast.BinOp(left=left, op=ast.BitOr(), right=right):
+                pending += [right, left]
+            case ast.Subscript(value=ast.Name(id="Union") | ast.Attribute(attr="Union"), slice=ast.Tuple(elts=kinds)):
+                pending += reversed(kinds)
+            case ast.Name() | ast.Attribute() as one:
+                found.append(one)
+    return found
 
 
 def _is_self(node: ast.expr, frame: Frame) -> bool:
