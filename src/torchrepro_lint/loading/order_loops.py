@@ -8,6 +8,7 @@ from typing import Literal, TypeAlias
 
 from torchrepro_lint import catalogue
 from torchrepro_lint.dataflow import Program, start_of
+from torchrepro_lint.dataflow.abstract_values import Constant
 from torchrepro_lint.dataflow.binding import argument_for
 from torchrepro_lint.dataflow.conditions import conditions
 from torchrepro_lint.dataflow.edges import Edges
@@ -16,7 +17,7 @@ from torchrepro_lint.dataflow.follow import Follow, Policy
 from torchrepro_lint.dataflow.options import outcome
 from torchrepro_lint.dataflow.reaching_definitions import reads_of_binding
 from torchrepro_lint.dataflow.use import ANY, ESCAPED, STOP, Sink, Step, Steps, Use
-from torchrepro_lint.index import Binding, Comprehension, ModuleFacts, Scope, names_in
+from torchrepro_lint.index import Comprehension, ModuleFacts, Scope, names_in
 from torchrepro_lint.loading.decisions import GIVEN, KEPT, NUMBERED, Decision, Shown, decided, saves, stored
 from torchrepro_lint.loading.loops import Effect, Loop, effects, index_name, is_one, other_names
 from torchrepro_lint.rng.draws import draw_of
@@ -126,7 +127,7 @@ def _filled(effect: Effect, target: ast.expr, facts: ModuleFacts, edges: Edges) 
     scope, statement = facts.scope_of(effect.node), facts.statement(effect.node)
     if shown == "mapping" and _has_places(target, scope):
         return
-    if isinstance(effect.node, ast.AugAssign) and _begins_as_number(target, scope):
+    if isinstance(effect.node, ast.AugAssign) and _begins_as_number(target, scope, edges.program):
         return  # a sum
     bound = scope.bindings_of(target) if isinstance(target, ast.Name) and shown == "sequence" else ()
     names = (target, *(name for binding in bound for name in other_names(binding)))
@@ -155,23 +156,15 @@ def _has_places(target: ast.expr, scope: Scope) -> bool:
     return bool(values) and all(isinstance(v, ast.expr) and _is_of_places(v) for v in values)
 
 
-def _begins_as_number(target: ast.expr, scope: Scope) -> bool:
+def _begins_as_number(target: ast.expr, scope: Scope, program: Program) -> bool:
     """Whether a name begins as a number, or as an array of a fixed size, to which numbers are added: `total = 0.0`,
     `counts = np.zeros(10)`."""
-    bindings = scope.bindings_of(target) if isinstance(target, ast.Name) else ()
-    return any(_makes_array(v) or _is_number(v) for v in map(_bound_value, bindings))
-
-
-def _bound_value(binding: Binding) -> ast.expr | None:
-    """What a name is bound to, by itself or in a tuple: `total, files = 0.0, []`."""
-    match binding.value, binding.path:
-        case ast.Tuple(elts=elts), (place,):
-            return elts[place] if place < len(elts) else None
-    return binding.value
-
-
-def _is_number(value: ast.expr | None) -> bool:
-    return isinstance(value, ast.Constant) and isinstance(value.value, int | float)
+    if not isinstance(target, ast.Name):
+        return False
+    begins = (origin.value for origin in program.origins(target, scope) if isinstance(origin, Constant))
+    return any(_makes_array(b.value) for b in scope.bindings_of(target)) or any(
+        isinstance(v, int | float) for v in begins
+    )
 
 
 def _is_of_places(value: ast.expr) -> bool:

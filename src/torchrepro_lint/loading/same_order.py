@@ -129,10 +129,11 @@ def _drawing(facts: ModuleFacts, program: Program) -> dict[Scope, _Drawing]:
     found: dict[Scope, _Drawing] = {}
     named: dict[tuple[Scope, str], _Place] = {}
     may_evaluate = may_have_for_evaluation(facts)
-    placed = [
-        (((may_evaluate and is_for_evaluation(c)) or is_only_looked_at(c), start_of(c.node)), c)
-        for c in _all_drawing(facts, program)
-    ]
+
+    def comes_last(call: Call) -> bool:
+        return (may_evaluate and is_for_evaluation(call)) or (call.name in loaders() and is_only_looked_at(call))
+
+    placed = [((comes_last(call), start_of(call.node)), call) for call in _all_drawing(facts, program)]
     for place, call in sorted(placed, key=itemgetter(0)):
         function, name = call.scope.function, _name(call)
         made, before = found.setdefault(function, _Drawing()), named.setdefault((function, name), place)

@@ -433,14 +433,14 @@ class Seeding:
 
     def seeded_late(self, family: str) -> Late | None:
         """The seed that comes after a draw which has a say, whether or not the program trains: who seeds wants it.
-        Initial weights have none where others are loaded over them."""
+        Initial weights have none where others are loaded over them, in all of a program or on the way to that seed."""
         late = self.late.get(family)
         if late is None or not self.complete or self.is_trial:
             return None
         if late.witness.is_unusual:
             return None
-        has_say = self.trains or late.witness.draw.kind != "init" or not self.loads_weights
-        return late if has_say else None
+        is_trained = self.trains and not _is_on_another_way(self.unseeded.get(family), late)
+        return late if is_trained or late.witness.draw.kind != "init" or not self.loads_weights else None
 
     def _matters(self, family: str) -> bool:
         """A program that trains uses all it draws. One that loads a model samples from it, with numbers of any family,
