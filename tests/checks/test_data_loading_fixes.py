@@ -1036,3 +1036,16 @@ def test_a_notebook_that_trains_nothing_may_measure_its_loaders(last: str, is_sa
     resolver = SettingsResolver(cards.codes(), isolated=True, overrides={"select": ["TRP201"]})
     fix(Request((tmp_path,), resolver), unsafe=False, write=True)
     assert ("generator=" in (tmp_path / "a.ipynb").read_text()) is is_safe
+
+
+def test_a_loader_that_is_only_looked_at_takes_no_number_from_the_next(tmp_path: Path) -> None:
+    shown = "first = DataLoader(d, 8, shuffle=True)\nprint(next(iter(first)))\n"
+    text = f"{HEAD}torch.manual_seed(42)\n{shown}loader = DataLoader(e, 8, shuffle=True)\n{STEP}\n"
+    assert "(e, 8, shuffle=True, generator=torch.Generator().manual_seed(42))" in fixed(tmp_path, "TRP201", text)
+
+
+def test_no_import_is_put_below_a_comment_that_names_another(tmp_path: Path) -> None:
+    head = "# For arrays\nimport math\nimport numpy as np\n\n# Import JAX\nimport jax\nimport jax.numpy as jnp\n\n"
+    text = f"{head}class Rows:\n    pass\n\n\nfrom torch.utils import data\n\ndata.DataLoader(d, shuffle=True)\n"
+    after = fixed(tmp_path, "TRP201", text, unsafe=True)
+    assert "import numpy as np\nimport torch\n\n# Import JAX\nimport jax\n" in after

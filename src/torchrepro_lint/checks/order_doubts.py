@@ -14,7 +14,7 @@ from collections import Counter
 from torchrepro_lint.dataflow import Program, Site, remembered_in_file
 from torchrepro_lint.dataflow.enclosing import loops_around
 from torchrepro_lint.index import ModuleFacts, Scope, last_name, names_in
-from torchrepro_lint.loading.decisions import GIVEN, ONE_OF_THEM, PARTS, SAVED, WRITTEN, Decision
+from torchrepro_lint.loading.decisions import GIVEN, INDEXED, ONE_OF_THEM, PARTS, SAVED, WRITTEN, Decision
 from torchrepro_lint.loading.listings import Listing
 from torchrepro_lint.loading.sets import holds_only_text
 from torchrepro_lint.project.contents import is_test
@@ -34,6 +34,7 @@ _MIXES = frozenset({"shuffle", "permutation", "sample", "choice", "choices", "ra
 _DRAWS = _MIXES | {"uniform", "normal", "gauss", "rand", "randn", "random"}
 _OTHERS = frozenset({"keras", "tensorflow", "theano", "mxnet", "paddle"})
 _STARTS = ("Process", "Thread", "Pool")
+_SHARES = re.compile(r"(?:^|_)(?:split|chunk|divide|share)", re.IGNORECASE)
 _USES = frozenset({"eval", "no_grad", "inference_mode"})  # a model, whatever is written then
 _OF_RESULTS = re.compile(
     r"^analy[sz]|(?:^|_)(?:agg|fid|means?|metrics?|plot(?:s|ter|ting)?|report(?:s|ing)?|results?|scores?|stats"
@@ -110,6 +111,9 @@ def _is_shared_out(decision: Decision, facts: ModuleFacts) -> bool:
     if "imap_unordered" in facts.calls:
         return True
     starting = _starting(decision.facts)
+    divides = _SHARES.search(decision.facts.scope_of(decision.node).function.own_name) is not None
+    if divides and decision.why in (PARTS, INDEXED) and starting and "torch" not in decision.facts.packages:
+        return True
     if decision.why == PARTS and isinstance(decision.facts.parents[decision.node], ast.Yield):
         return bool(starting) and "torch" not in decision.facts.packages
     return any(call in starting for call in decision.facts.ancestors(decision.node))
@@ -143,10 +147,10 @@ def _leaves_something(facts: ModuleFacts) -> bool:
 
 
 def _is_left_to_chance(decision: Decision, facts: ModuleFacts, program: Program) -> bool:
-    """Whether a program that trains nothing with PyTorch draws, and does not seed what it draws from: then what is
-    drawn differs in any order."""
+    """Whether a program that trains nothing draws, and is not seeded, or one that trains nothing with PyTorch and seeds
+    another generator: then what is drawn differs in any order."""
     found = seedings(facts, program)
-    is_other = bool(found) and not any(training.is_for_training(s, program) for s in found)
+    is_other = any(s.met for s in found) and not any(training.is_for_training(s, program) for s in found)
     if not is_other and not training.trains_nothing(facts, program):
         return False
     node = decision.node

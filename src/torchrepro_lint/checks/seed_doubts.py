@@ -57,6 +57,7 @@ def is_unclear(
         or _draws_options(seeding, families, program)
         or _has_training_turned_off(seeding, program)
         or is_one_round(seeding.entry.facts)
+        or _is_private(seeding)
         or _repeats_names(seeding, families, place, program)
         or _has_no_number(seeding, program)
         or ("torch" in families and any(map(is_of_torch, seeding.met)))
@@ -121,6 +122,12 @@ def is_one_round(facts: ModuleFacts) -> bool:
         return False
     held = (bound for s in facts.scope.descend() for name, bound in s.bindings.items() if _ROUND.fullmatch(name))
     return any(b.kind == "assign" and isinstance(b.value, ast.Call | ast.Attribute) for bound in held for b in bound)
+
+
+def _is_private(seeding: Seeding) -> bool:
+    """Whether noise is to hide what the data are: who knows the seed can take it away."""
+    packages = catalogue.table("frameworks")["private"]["packages"]
+    return any(not facts.packages.isdisjoint(packages) for facts in seeding.visited)
 
 
 def _has_training_turned_off(seeding: Seeding, program: Program) -> bool:

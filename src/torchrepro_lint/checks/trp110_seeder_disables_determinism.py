@@ -20,6 +20,7 @@ from torchrepro_lint.project.versions import may_be
 from torchrepro_lint.rng.own_seed import seed_text
 from torchrepro_lint.rng.predicates import about_seed
 from torchrepro_lint.rng.seeded_before import may_be_seeded_before
+from torchrepro_lint.seeding.training import is_named_otherwise
 from torchrepro_lint.syntax import insert_after
 
 
@@ -58,7 +59,9 @@ def _judged(call: Call, row: Mapping[str, Any], program: Program) -> Iterator[Dr
         level=Level(row["level"]) if "level" in row else None,
         certainty=certainty,
         edits=() if _seeds(row) and runs_often(program, call.node, call.scope) else _edits(call, row, program),
-        unsafe=row.get("unsafe", False) or (_seeds(row) and not runs_once(program, call.node, call.scope)),
+        unsafe=row.get("unsafe", False)
+        or (_seeds(row) and not runs_once(program, call.node, call.scope))
+        or ("below" in row and is_named_otherwise(call.facts, program)),
     )
     if _seeds(row) and isinstance(passed, Site):
         draft = placed(draft, passed, program, str(program.project.seed), is_none)

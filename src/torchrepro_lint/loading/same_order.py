@@ -25,7 +25,7 @@ from torchrepro_lint.dataflow.follow import Follow, Policy
 from torchrepro_lint.dataflow.use import Sink, Steps, Use
 from torchrepro_lint.index import ModuleFacts, Scope, last_name
 from torchrepro_lint.loading.loaders import argument, loader_calls, loaders, samplers, shuffling
-from torchrepro_lint.loading.looked_at import is_for_evaluation, may_have_for_evaluation, replaced
+from torchrepro_lint.loading.looked_at import is_for_evaluation, is_only_looked_at, may_have_for_evaluation, replaced
 from torchrepro_lint.rng.ranks import has_ranks, is_chosen_by_ranks, is_seeded_by_rank
 
 _SPLIT = "torch.utils.data.random_split"  # draws once, when it is called
@@ -56,8 +56,8 @@ def differs_by_rank(call: Call) -> bool:
 
 
 def number_beside(call: Call) -> int:
-    """How many loaders and samplers the same function makes before that draw as well; those for an evaluation, which
-    may be left as they are, come last."""
+    """How many loaders and samplers the same function makes before that draw as well; those for an evaluation, or to be
+    looked at, which may be left as they are, come last."""
     if call.name == _SPLIT:
         return 0
     beside = _drawing(call.facts, call.program).get(call.scope.function)
@@ -129,7 +129,10 @@ def _drawing(facts: ModuleFacts, program: Program) -> dict[Scope, _Drawing]:
     found: dict[Scope, _Drawing] = {}
     named: dict[tuple[Scope, str], _Place] = {}
     may_evaluate = may_have_for_evaluation(facts)
-    placed = [((may_evaluate and is_for_evaluation(c), start_of(c.node)), c) for c in _all_drawing(facts, program)]
+    placed = [
+        (((may_evaluate and is_for_evaluation(c)) or is_only_looked_at(c), start_of(c.node)), c)
+        for c in _all_drawing(facts, program)
+    ]
     for place, call in sorted(placed, key=itemgetter(0)):
         function, name = call.scope.function, _name(call)
         made, before = found.setdefault(function, _Drawing()), named.setdefault((function, name), place)

@@ -54,7 +54,7 @@ _EVALUATION_FILE = _words(
     r"_(?:eval(?:uation)?|demo)$|^(?!.*train)\w+_eval_",
 )
 _TRIAL_FILE = re.compile(
-    r"^generate(?:_(?:script|samples?|images?|audio|text|music))?$"
+    r"^generate(?:_(?:script|samples?|images?|audio|text|music))?$|^generate_(?:sent(?:ence)?s?|captions?)(?:_|$)"
     r"|^(?:sampl(?:e|ing)|bench(?:mark)?|profil(?:e|er|ing)|speed|latency|probe|smoke|debug|check|deploy|serve)(?:_|$)"
 )
 _DATA_PLACE = re.compile(

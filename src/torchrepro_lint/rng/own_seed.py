@@ -79,15 +79,20 @@ def _owners(scope: Scope) -> Iterator[Scope]:
 
 @remembered
 def _seeds_of(owner: Scope, program: Program) -> list[list[OwnSeed]]:
-    """Those that names of one scope hold, each bound once, or to arguments that are changed step by step: for each
-    name, in the order in which they are bound."""
+    """Those that names of one scope hold, each bound once, to one number again and again, as in cells of a notebook, or
+    to arguments that are changed step by step: for each name, in the order in which they are bound."""
     groups = []
     for text, made in owner.bindings.items():
         names = [Name(text, binding, owner, program) for binding in made]
-        if len(names) == 1 or (names[0].is_of_settings and _are_in_turn(names)):
+        if len(names) == 1 or (names[0].is_of_settings and _are_in_turn(names)) or _are_one_number(names):
             found = (next((s for source in SOURCES if (s := source(name)) is not None), None) for name in names)
             groups.append([seed for seed in found if seed is not None])
     return [seeds for seeds in groups if seeds]
+
+
+def _are_one_number(names: Sequence[Name]) -> bool:
+    values = [n.binding.value for n in names if n.binding.kind == "assign" and is_seed(n.binding.value)]
+    return len(values) == len(names) and len({ast.unparse(v) for v in values if v is not None}) == 1
 
 
 def _are_in_turn(names: Sequence[Name]) -> bool:

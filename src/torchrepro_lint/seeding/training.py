@@ -33,6 +33,8 @@ def is_for_training(seeding: Seeding, program: Program) -> bool:
         return False
     if not seeding.entry.facts.packages.isdisjoint({*_web(), *_robots()}):
         return False  # what it trains, it trains when it is asked to, or while a robot moves
+    if any(seeding.calls(*catalogue.table("frameworks")["windows"]["methods"])):
+        return False
     if (
         seeding.measures_time
         or _computes_nothing(seeding)

@@ -59,11 +59,25 @@ def _placed(facts: ModuleFacts, groups: Sequence[Sequence[_Import]], module: str
     if alike:
         form = ast.Import if line.startswith("import ") else ast.ImportFrom
         of_package = re.compile(rf"{re.escape(module.partition('.')[0])}\b")
-        ranks = {id(s): (any(of_package.match(_key(n)) for n in s), sum(isinstance(n, form) for n in s)) for s in alike}
+        ranks = {
+            id(s): (
+                any(of_package.match(_key(n)) for n in s),
+                not _is_named(facts, s),
+                sum(isinstance(n, form) for n in s),
+            )
+            for s in alike
+        }
         return _among(facts, max(alike, key=lambda same: ranks[id(same)]), module, line)
     if groups:
         return _apart(facts, groups, kind, line)
     return _first(facts, line)
+
+
+def _is_named(facts: ModuleFacts, same: Sequence[_Import]) -> bool:
+    """Whether a comment above imports names the package that they begin with: `# Import JAX`."""
+    above = facts.source.line(same[0].lineno - 1) if same[0].lineno > 1 else ""
+    package = _key(same[0]).partition(".")[0]
+    return above.lstrip().startswith("#") and re.search(rf"\b{re.escape(package)}\b", above, re.IGNORECASE) is not None
 
 
 def from_import(facts: ModuleFacts, module: str, scope: Scope, at: ast.AST | None) -> ast.ImportFrom | None:
