@@ -152,6 +152,7 @@ def test_a_run_of_which_everything_is_known_compiles_nothing(tmp_path: Path) -> 
     assert "compiled" not in then.stderr
 
 
+@pytest.mark.slow
 def test_the_same_bytes_whatever_the_hash_seed_and_no_slow_import(flawed: Path, tmp_path: Path) -> None:
     """And what the bytes of JSON say is what the schema of the findings describes."""
     files = {name: tmp_path / name for name in ("json", "full", "github")}
@@ -183,6 +184,7 @@ def test_the_same_bytes_whatever_the_hash_seed_and_no_slow_import(flawed: Path, 
     assert len({f["fingerprint"] for f in findings}) == len(findings)
 
 
+@pytest.mark.slow
 def test_a_fix_is_what_the_diff_shows_whatever_the_hash_seed_and_is_made_once(flawed: Path, tmp_path: Path) -> None:
     fixed = Path(shutil.copytree(flawed, tmp_path / "fixed"))
     diff = run("check", ".", "--no-cache", "--diff", cwd=flawed, PYTHONHASHSEED="0").stdout
