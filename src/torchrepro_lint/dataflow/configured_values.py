@@ -19,6 +19,7 @@ from torchrepro_lint.dataflow.abstract_values import Origin, is_configured
 from torchrepro_lint.dataflow.enclosing import loops_around
 from torchrepro_lint.dataflow.paths import Patterns
 from torchrepro_lint.dataflow.sites import Site
+from torchrepro_lint.dataflow.store import remembered_in_file
 from torchrepro_lint.index import ModuleFacts, Scope
 from torchrepro_lint.project.importers import MAX_USERS
 from torchrepro_lint.project.listed import ANY
@@ -131,10 +132,16 @@ def _set_to(names: str, own: str, key: str) -> re.Pattern[bytes]:
 def _is_further_down(pattern: re.Pattern[bytes], read: ast.expr, scope: Scope) -> bool:
     """Whether a file sets an entry only in the function that reads it, and below: `if cfg.seed is None: cfg.seed = 1`.
     Then the file still says what is read."""
-    facts, last = scope.facts, getattr(scope.function.node, "end_lineno", None) or sys.maxsize
+    last = getattr(scope.function.node, "end_lineno", None) or sys.maxsize
+    is_below = all(read.lineno < number <= last for number in _lines_with(pattern, scope.facts))
+    return is_below and next(loops_around(scope.facts, read), None) is None
+
+
+@remembered_in_file
+def _lines_with(pattern: re.Pattern[bytes], facts: ModuleFacts) -> list[int]:
+    """The numbers of the lines whose code has a match."""
     code = (line.partition("#")[0].encode(errors="surrogateescape") for line in facts.source.whole.split("\n"))
-    below = all(read.lineno < number <= last for number, line in enumerate(code, 1) if pattern.search(line))
-    return below and next(loops_around(facts, read), None) is None
+    return [number for number, line in enumerate(code, 1) if pattern.search(line)]
 
 
 @cache
