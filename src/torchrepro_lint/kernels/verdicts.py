@@ -319,9 +319,9 @@ class _Reader:
 
 
 def _of_objects(names: Collection[str], facts: ModuleFacts) -> str | None:
-    """The method of objects of a library that a file mentions, by its last part: `graph.update_all(...)`."""
+    """The method of objects of a library that a file imports, by its last part: `graph.update_all(...)`."""
     methods = (name for name in names if name.split(".")[-2][:1].isupper())
-    return next((name for name in methods if facts.source.matches(name.partition(".")[0])), None)
+    return next((name for name in methods if name.partition(".")[0] in facts.packages), None)
 
 
 def _viewed(expr: ast.expr) -> ast.expr:

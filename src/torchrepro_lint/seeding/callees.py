@@ -63,7 +63,7 @@ class Callees:
         if not isinstance(function, ast.Attribute) or not self._program.project.text.defines_function(function.attr):
             return ()
         parsers, text = catalogue.names("callables", "parses"), self._program.project.text
-        if all(text.mentioning(package) == [] for package in sorted({name.partition(".")[0] for name in parsers})):
+        if all(text.mentioning(package) == [] for package in _parsers()):
             return ()
         made = [m for m in self._program.results(function.value, scope) if m.callee in parsers and m.node.args]
         kinds = [(self._program.resolve(kind, m.scope)) for m in made for kind in _alternatives(m.node.args[0])]
@@ -292,6 +292,11 @@ def runs_only_what_it_is_given(name: str | None, written: str) -> bool:
     among its arguments, starts no process, and goes on to the next statement."""
     runs_more = name in EXITS or name == IMPORTS or name in _handing_on() or written in ("Process", "submit")
     return not runs_more and not (name or "").startswith(_REMOTE) and not may_run(name, written)
+
+
+@cache
+def _parsers() -> list[str]:
+    return sorted({name.partition(".")[0] for name in catalogue.names("callables", "parses")})
 
 
 @cache

@@ -519,9 +519,7 @@ class _Interpreter:
 
     def _external(self, name: str | None, call: ast.Call, state: State, scope: Scope, frame: Frame) -> State:
         """A call of something outside the project, or of an unknown object; it may run what it is passed."""
-        if name is not None and name.endswith(".__init__"):  # `super().__init__(...)` constructs what it derives from
-            name = name.removesuffix(".__init__")
-            self.found.reached.add(name.rpartition(".")[2])
+        name = name.removesuffix(".__init__") if name else None
         if name in EXITS:
             return None
         if name == IMPORTS and call.args:

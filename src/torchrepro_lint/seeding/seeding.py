@@ -23,8 +23,7 @@ from torchrepro_lint.rng.environments import learns
 from torchrepro_lint.rng.updates import is_optimizer
 
 UNSEEDED, MAYBE, SEEDED = 0, 1, 2
-_TRAINERS = frozenset({"Trainer", "Seq2SeqTrainer"})  # whose `train` computes gradients out of sight,
-_RUNNERS = frozenset({"build_runner", "EpochBasedRunner", "IterBasedRunner"})  # and whose `run`
+_TRAINERS = frozenset({"Trainer", "Seq2SeqTrainer"})  # whose `train` computes gradients out of sight
 # What programs call that are more than a trial: options, data that are read, results that are kept, a framework.
 _EARNEST = frozenset({"parse_args", "DataLoader", "fit", "LightningCLI", "load", "from_pretrained",
                       "load_state_dict", "open", "imread", "read_csv", "save", "savez", "savefig",
@@ -224,8 +223,7 @@ class Seeding:
     @property
     def is_trained_by_library(self) -> bool:
         """Whether a library computes the gradients: its trainer, or what learns in an environment."""
-        by = {"train": _TRAINERS, "run": _RUNNERS}
-        if "LightningCLI" in self.reached or any(name in self.reached and self.reached & by[name] for name in by):
+        if "LightningCLI" in self.reached or ("train" in self.reached and self.reached & _TRAINERS):
             return True
         return any(self._is_by_library(*site) for site in self.calls("train", "run")) or any(
             learns(call, scope, self.program) for call, scope in self.calls("learn")
@@ -488,7 +486,7 @@ def transparent() -> frozenset[str]:
 
 def _is_trainer(name: str) -> bool:
     package, last = name.partition(".")[0], name.rpartition(".")[2]
-    return last.endswith(("Trainer", "_trainer")) and package not in transparent()
+    return last.endswith(("Trainer", "_trainer", "Runner", "_runner")) and package not in transparent()
 
 
 def _called_as(function: Scope) -> str:
