@@ -19,9 +19,10 @@ from torchrepro_lint.project.declarations import names_options_at_run_time, opti
 from torchrepro_lint.rng.draws import draw_at
 from torchrepro_lint.rng.own_seed import own_seed
 from torchrepro_lint.rng.predicates import about_seed
+from torchrepro_lint.rng.seeded_before import SEEDS_BY_NAME
 from torchrepro_lint.rng.usual_seed import has_own_seed, is_configured, is_turned_off, reads_configured
 from torchrepro_lint.seeding import cells
-from torchrepro_lint.seeding.discarded import SEEDS_BY_NAME, is_besides, tells_runs_apart
+from torchrepro_lint.seeding.discarded import is_besides, tells_runs_apart
 from torchrepro_lint.seeding.processes import starts_processes
 from torchrepro_lint.seeding.seeding import Seeding, SeedMet
 from torchrepro_lint.syntax import (
@@ -208,7 +209,7 @@ def is_of_torch(met: SeedMet) -> bool:
 
 def _has_seeder(facts: ModuleFacts, program: Program) -> bool:
     """Whether the file imports a function of the project that seeds, by its name, and has forgotten to call it."""
-    told = (name for name in facts.scope.bindings if re.search(SEEDS_BY_NAME, name))
+    told = (name for name in facts.scope.bindings if SEEDS_BY_NAME.search(name))
     names = [name for name in told if name not in facts.calls]
     return any(isinstance(program.names.lookup(name, facts.scope), Scope) for name in names)
 

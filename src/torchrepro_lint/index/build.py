@@ -241,6 +241,7 @@ def chooses_item(node: ast.Subscript) -> bool:
 def _with(node: ast.AST, scope: Scope, pending: Pending) -> bool:
     assert isinstance(node, ast.With | ast.AsyncWith)
     for item in node.items:
+        scope.runs.append((item, scope))
         if item.optional_vars is not None:
             bind_target(scope, item.optional_vars, "with", node, item.context_expr)
     return False

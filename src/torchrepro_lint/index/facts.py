@@ -65,8 +65,9 @@ class Binding:
 class Scope:
     """A namespace: module, class, function, lambda or comprehension.
 
-    `runs` has the calls, loops, chosen items and imports that are run where the scope is, in source order: those of a
-    function with the classes and comprehensions in it, which share its list. A function that `yields` is a generator.
+    `runs` has the calls, loops, chosen items, items of `with` and imports that are run where the scope is, in source
+    order: those of a function with the classes and comprehensions in it, which share its list. A function that `yields`
+    is a generator.
     """
 
     __slots__ = ("_self_name", "attributes", "bindings", "children", "facts", "kind", "name", "node", "outer", "parent",

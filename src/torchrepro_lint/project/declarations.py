@@ -71,8 +71,8 @@ def _find_options(facts: ModuleFacts) -> _Options:
                 continue
             keywords = {k.arg: k.value for k in call.keywords}
             name = _destination(flags, keywords.get("dest"))
-            if name is not None:
-                found.calls.setdefault(name, []).append((call, scope))
+            if name is not None or flags:  # what is given by its place alone, `add_argument("mode")`, has no default
+                found.calls.setdefault(name or flags[0], []).append((call, scope))
             if not flags and spelled == "add_argument":
                 found.defaults.update(_declared_in_loop(call, scope))
                 continue

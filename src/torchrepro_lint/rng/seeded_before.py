@@ -18,7 +18,7 @@ from torchrepro_lint.rng.draws import seeder_of
 from torchrepro_lint.rng.own_seeders import seeders_in
 
 MAX_DEPTH = 4
-_SEEDS = re.compile(r"seed|determinis|reproduc", re.IGNORECASE)
+SEEDS_BY_NAME = re.compile(r"seed|determinis|reproduc|randomness|(?:set|fix|init)_random", re.IGNORECASE)
 
 
 def may_be_seeded_before(call: ast.Call, scope: Scope, program: Program, depth: int = 0) -> bool:
@@ -85,7 +85,7 @@ def _calls_by_function(facts: ModuleFacts) -> dict[Scope, list[CallSite]]:
 def may_seed(call: ast.Call, scope: Scope, program: Program, depth: int = 0) -> bool:
     """Whether a call, by its name or by what the function of the project calls, may seed."""
     name = last_name(call.func)
-    if program.by_name(_SEEDS.search(name) is not None, "that a call may seed", scope, name):
+    if program.by_name(SEEDS_BY_NAME.search(name) is not None, "that a call may seed", scope, name):
         return True
     callee = program.resolve(call.func, scope) if depth < MAX_DEPTH else None
     return isinstance(callee, Scope) and callee.kind == "function" and _seeds(callee, depth + 1, program)

@@ -4,7 +4,6 @@ unpickled. No state, no order."""
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from typing import TypeAlias
@@ -17,8 +16,9 @@ from torchrepro_lint.dataflow.filling import filling
 from torchrepro_lint.dataflow.frames import HANDS_ON, Frame
 from torchrepro_lint.index import Scope, keyword_value, last_name
 from torchrepro_lint.loading.worker_draws import worker_draws
-from torchrepro_lint.seeding.discarded import SEEDS_BY_NAME
+from torchrepro_lint.rng.seeded_before import SEEDS_BY_NAME
 from torchrepro_lint.seeding.run_by import IMPORTS, SETS_DEFAULTS, Run, chosen, may_run
+from torchrepro_lint.seeding.terms import ENTERS, LEAVES
 
 MAX_OWNERS = 4
 _PROCESS = "multiprocessing.Process"
@@ -239,10 +239,12 @@ class Callees:
                     yield held
 
     def taken(self, node: ast.AST, scope: Scope) -> list[Run]:
-        """What runs where a loop takes the items of an object of the project, or one is chosen by its number:
-        `for batch in Batches(10):`, `rows[0]`."""
+        """What runs where a loop takes the items of an object of the project, where one is chosen by its number, or
+        where a `with` begins and ends: `for batch in Batches(10):`, `rows[0]`, `with Seeded(0):`."""
         if isinstance(node, ast.Subscript):
             return self._items_of_made(node.value, scope)
+        if isinstance(node, ast.withitem):
+            return self.methods([node.context_expr], (*ENTERS, *LEAVES), scope)
         assert isinstance(node, ast.For | ast.AsyncFor)
         items = node.iter
         while isinstance(items, ast.Call) and items.args and self._program.qualified(items.func, scope) in HANDS_ON:
@@ -357,7 +359,7 @@ def seeder_of_unknown(call: ast.Call, scope: Scope, program: Program) -> tuple[S
     """The one method of the project that a call on an object of an unknown class may run, `args.seed_everything()`,
     where its name says that it seeds: whether it does, and when, its code tells better."""
     function = call.func
-    if not isinstance(function, ast.Attribute) or not re.search(SEEDS_BY_NAME, function.attr):
+    if not isinstance(function, ast.Attribute) or not SEEDS_BY_NAME.search(function.attr):
         return ()
     if program.qualified(function, scope) is not None:
         return ()

@@ -25,6 +25,7 @@ from torchrepro_lint.index import ModuleFacts, Scope, calls_in, last_name, names
 from torchrepro_lint.project.declarations import attribute_of, flags_of
 from torchrepro_lint.rng.draws import Draw
 from torchrepro_lint.rng.seed_options import SEED_NAME
+from torchrepro_lint.rng.seeded_before import SEEDS_BY_NAME
 from torchrepro_lint.seeding.seeding import Link
 
 _CONVERT = frozenset({"str", "int", "float", "round"})
@@ -39,7 +40,6 @@ _FORM = frozenset({"shape", "dtype", "ndim"})
 _MEASURES = frozenset({"numel", "nelement", "element_size", "size", "shape", "requires_grad", "dtype", "__class__"})
 MAX_CALLS = 3  # from where weights are made to where others are loaded over them
 _TRAINING = r"(?i)^(?:\w*_)?(?:train|fit|save|optimi[sz]e|update)(?:_\w*)?$"
-SEEDS_BY_NAME = r"(?i)seed|determinis|reproduc"
 _NUMBERS = frozenset({"randint", "randrange", "getrandbits", "random_integers", "integers"})
 _PLAIN = (ast.Assign, ast.Expr, ast.Assert, ast.Delete)
 
@@ -522,7 +522,7 @@ def _made_to_try(trying: ast.Try, scope: Scope) -> Sequence[ast.expr] | None:
 def _is_given_as_seed(draw: Draw) -> bool:
     """`set_seed(random.randint(0, 99))`."""
     outer = draw.scope.facts.parents.get(draw.node)
-    return isinstance(outer, ast.Call) and bool(re.search(SEEDS_BY_NAME, last_name(outer.func)))
+    return isinstance(outer, ast.Call) and SEEDS_BY_NAME.search(last_name(outer.func)) is not None
 
 
 def _makes_text(node: ast.AST) -> bool:

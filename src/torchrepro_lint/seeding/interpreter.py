@@ -13,8 +13,9 @@ from contextlib import nullcontext
 from torchrepro_lint import catalogue
 from torchrepro_lint.dataflow import Call, Program, Site
 from torchrepro_lint.dataflow.binding import argument_for
+from torchrepro_lint.dataflow.choices import MAX_CHOSEN
 from torchrepro_lint.dataflow.conditions import conditions
-from torchrepro_lint.dataflow.dynamic_lookup import picked
+from torchrepro_lint.dataflow.dynamic_lookup import MethodPick, picked, picked_method
 from torchrepro_lint.dataflow.evaluate import MAX_MODULES
 from torchrepro_lint.dataflow.exits import ends
 from torchrepro_lint.dataflow.frames import Frame, depth_of, kept_arguments, outwards, shared_depth
@@ -29,7 +30,7 @@ from torchrepro_lint.project.disk import exists
 from torchrepro_lint.project.entries import Entry
 from torchrepro_lint.rng import FAMILIES
 from torchrepro_lint.rng.draws import Seeder
-from torchrepro_lint.seeding.callees import EXITS, ItemDraw, drawn_by_items, is_parameter
+from torchrepro_lint.seeding.callees import EXITS, ItemDraw, drawn_by_items, is_parameter, methods_named
 from torchrepro_lint.seeding.run_by import IMPORTS, Run, commands, handlers, run_by, started, wrappers
 from torchrepro_lint.seeding.seeding import Link, Seeding
 from torchrepro_lint.seeding.state import (
@@ -457,8 +458,29 @@ class _Interpreter:
     def _picked(self, function: ast.expr, scope: Scope, frame: Frame) -> tuple[Scope, ...]:
         """What a look-up by name gives when the program runs as it is configured by default."""
         pick = picked(function, scope, self.program)
-        names = self.options.values(pick.key, scope, frame) if pick is not None else None
-        return tuple(pick.choices([n.value for n in names], self.program)) if pick is not None and names else ()
+        if pick is None:
+            method = picked_method(function, scope, self.program)
+            return tuple(self._named_methods(method, frame)) if method is not None else ()
+        names = self.options.values(pick.key, scope, frame)
+        return tuple(pick.choices([n.value for n in names], self.program)) if names else ()
+
+    def _named_methods(self, pick: MethodPick, frame: Frame) -> list[Scope]:
+        """The methods that a look-up by name gives: those of the object's class, where the name is not known all that
+        the class offers; of objects of which nothing is known and that a loop goes through, as hooks are, those of all
+        classes."""
+        values = self.options.values(pick.key, pick.scope, frame)
+        names = [v.value for v in values if isinstance(v.value, str)] if values else pick.said()
+        if isinstance(pick.holder, ast.Name) and pick.holder.id == frame.function.self_name:
+            owners = [frame.owner] if frame.owner is not None else []
+        else:
+            owners = list(self._callees.classes(pick.holder, pick.scope))
+        if not names:
+            owners, names = owners[:1], [name for owner in owners[:1] for name in _offered(owner, pick, self.program)]
+        found = [self.program.names.method(owner, name) for owner in owners for name in names]
+        if not owners and pick.is_of_each:
+            found = [method for name in names for method in methods_named(name, self.program) or ()]
+        methods = list(dict.fromkeys(method for method in found if method is not None))
+        return methods if len(methods) <= MAX_CHOSEN else []
 
     def _handed(self, function: ast.expr, scope: Scope, frame: Frame) -> str | Scope | None:
         """What a parameter stands for in the calls in progress: a function of the project, or of a library."""
@@ -644,6 +666,15 @@ class _Interpreter:
                 return False
         values = self.options.values(workers.node, workers.scope, frame if workers.scope is loader.scope else None)
         return any(v.value for v in values) if values else None
+
+
+def _offered(owner: Scope, pick: MethodPick, program: Program) -> list[str]:
+    """The methods that a class has for others, without the one that looks one up by its name; no layer's, whose parts
+    are looked up in this way."""
+    if any(base.startswith("torch.nn.") for base in program.external_bases(owner)):
+        return []
+    methods = (m for m in owner.children.values() if m.kind == "function" and m is not pick.scope.function)
+    return [m.own_name for m in methods if not m.own_name.startswith("_")]
 
 
 def _is_gathered(value: ast.expr, scope: Scope, frame: Frame) -> bool:

@@ -22,11 +22,12 @@ NUMPY = "numpy"
 # million characters would be searched from each of them.
 _SEEDS = re.compile(
     rb"\b(?:np|numpy)\.random\.seed\("
-    rb"|(?<!def )(?<!\.)\b(?!manual_|initial_|get_|is_)\w{0,80}(?:seed|determinis|reproduc)\w{0,80}\("
+    rb"|(?<!def )(?<!\.)\b(?!manual_|initial_|get_|is_)\w{0,80}"
+    rb"(?:seed|determinis|reproduc|randomness|(?:set|fix|init)_random)\w{0,80}\("
     rb"|\.(?!initial_)\w{0,40}(?:set|fix|init|every)\w{0,40}seed\w{0,80}\(|\.seed_\w+\(",
     re.IGNORECASE,
 )
-_SIGNS = (b"seed", b"determinis", b"reproduc")
+_SIGNS = (b"seed", b"determinis", b"reproduc", b"randomness", b"_random")
 
 
 @remembered_last

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple, TypeAlias
 
 from torchrepro_lint.dataflow import Program, remembered
-from torchrepro_lint.dataflow.dynamic_lookup import picked
+from torchrepro_lint.dataflow.dynamic_lookup import picked, picked_method
 from torchrepro_lint.dataflow.frames import Frame, kept_parameter
 from torchrepro_lint.dataflow.reached import reached
 from torchrepro_lint.index import Scope, last_name
@@ -254,7 +254,7 @@ class Summaries:
     def _is_chosen(self, method: ast.expr, scope: Scope, frame: Frame) -> bool:
         """Whether an option says what is called, or whoever made the object: it may be a method of the project, of an
         object that the function or `self` was given."""
-        if picked(method, scope, self._program) is not None:
+        if picked(method, scope, self._program) or picked_method(method, scope, self._program):
             return True
         if not isinstance(method, ast.Attribute) or not self._program.project.text.defines_function(method.attr):
             return False

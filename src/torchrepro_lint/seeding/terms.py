@@ -41,7 +41,8 @@ class Branch(NamedTuple):
 
 
 class Taken(NamedTuple):
-    """The methods of an object of the project that run where items of it are taken, by a loop or by their numbers."""
+    """The methods of an object of the project that run where items of it are taken, by a loop or by their numbers, or
+    where a `with` begins or ends."""
 
     node: ast.expr
     scope: Scope
@@ -89,13 +90,15 @@ Item: TypeAlias = "Invoke | Taken | Import | Branch | Loop | Attempt | Select | 
 Term: TypeAlias = "tuple[Item, ...]"
 NOTHING: Term = ()
 MAX_VALUES = 8  # of one `and`, each of which stands within those before it
+ENTERS = ("__enter__", "__aenter__")
+LEAVES = ("__exit__", "__aexit__")
 _WITHOUT_CALLS = (ast.Name, ast.Constant, ast.Lambda)
 
 
 class TermBuilder:
     """Builds the term of one function or module. `has_effect` says whether a call matters, and takes note of one that
-    does not; `taken` gives what a loop over an object runs, or the choice of an item; `imported` the files that an
-    import runs."""
+    does not; `taken` gives what a loop over an object runs, the choice of an item or a `with`; `imported` the files
+    that an import runs."""
 
     def __init__(
         self,
@@ -143,7 +146,7 @@ class TermBuilder:
             case ast.Try():
                 return self._try(node, scope)
             case ast.With() | ast.AsyncWith():
-                return [*self._expressions((i.context_expr for i in node.items), scope), *self._block(node.body, scope)]
+                return self._with(node, scope)
             case ast.Match():
                 arms = tuple(self._block(case.body, scope) for case in node.cases)
                 return [*self._expression(node.subject, scope), *([Select(arms)] if any(arms) else ())]
@@ -171,6 +174,19 @@ class TermBuilder:
         body, orelse = self._block(node.body, scope), self._block(node.orelse, scope)
         before = [*self._expression(head, scope), *taken]
         return [*before, Loop(body, orelse, _count(head), scope)] if body or orelse else before
+
+    def _with(self, node: ast.With | ast.AsyncWith, scope: Scope) -> Sequence[Item]:
+        before: list[Item] = []
+        after: list[Item] = []
+        for item in node.items:
+            methods = self._taken_by(item, scope)
+            enters = tuple(run for run in methods if run[0].own_name in ENTERS)
+            leaves = tuple(run for run in methods if run not in enters)
+            before += self._expression(item.context_expr, scope)
+            before += [Taken(item.context_expr, scope, enters)] if enters else []
+            after[:0] = [Taken(item.context_expr, scope, leaves)] if leaves else []
+        body = self._block(node.body, scope)
+        return [*before, *body, *(after if not (body and isinstance(body[-1], Exit)) else ())]
 
     def _taken(self, node: ast.For | ast.AsyncFor | ast.Subscript, scope: Scope) -> Sequence[Item]:
         methods = self._taken_by(node, scope)

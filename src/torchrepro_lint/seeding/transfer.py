@@ -32,7 +32,8 @@ from torchrepro_lint.rng.draws import (
 from torchrepro_lint.rng.fresh_weights import may_draw_weights
 from torchrepro_lint.rng.generators import is_own
 from torchrepro_lint.rng.predicates import training_mode
-from torchrepro_lint.seeding.discarded import SEEDS_BY_NAME, are_lost, is_besides, is_left_behind, is_measured
+from torchrepro_lint.rng.seeded_before import SEEDS_BY_NAME
+from torchrepro_lint.seeding.discarded import are_lost, is_besides, is_left_behind, is_measured
 from torchrepro_lint.seeding.seeding import MAYBE, SEEDED, UNSEEDED, Late, Link, Seeding, SeedMet, Witness
 from torchrepro_lint.seeding.stand_ins import purpose
 from torchrepro_lint.seeding.state import Family, State, put_back, seeded, taken, telling
@@ -371,7 +372,7 @@ def _sounds_like_a_seed(name: str | None, written: str) -> bool:
         return True
     last = name.rpartition(".")[2] if name else written
     is_known = name is not None and name.partition(".")[0] in _KNOWN
-    return not is_known and bool(re.search(SEEDS_BY_NAME, last)) and not last.startswith(_READS)
+    return not is_known and SEEDS_BY_NAME.search(last) is not None and not last.startswith(_READS)
 
 
 def _is_asserted(seed: ast.expr, seeder: Seeder) -> bool:

@@ -21,7 +21,7 @@ from torchrepro_lint.seeding.seeding import TRAINS, Link, Seeding, transparent
 from torchrepro_lint.seeding.transfer import seeds
 
 MAX_FUNCTIONS = 400  # that something chosen at run time may run, by their names
-_SIGNS = ("seed", "Seed", "SEED", "eterminis", "eproduc", "state(")
+_SIGNS = ("seed", "Seed", "SEED", "eterminis", "eproduc", "andomness", "t_random", "x_random", "state(")
 _SEED_ARGUMENT = re.compile(r"(?:\w+_)?seed", re.IGNORECASE)
 # What these are given as `seed=` is for one object, or for the generators of another framework.
 _OWN_SEED = ("torch.", "numpy.", "random.", "sklearn.", "tensorflow.", "jax.", "datasets.")
