@@ -38,7 +38,10 @@ def picked(function: ast.expr, scope: Scope, program: Program) -> Pick | None:
             pass
         case ast.Call(func=ast.Name(id="getattr"), args=[holder, key, *_]):
             pass
-        case ast.Subscript(value=ast.Call(func=ast.Name(id="globals"), args=[]), slice=key):
+        case (
+            ast.Subscript(value=ast.Call(func=ast.Name(id="globals"), args=[]), slice=key)
+            | ast.Call(func=ast.Name(id="eval"), args=[key])
+        ):
             return Pick(scope.facts.scope, key)
         case _:
             return None
