@@ -45,10 +45,11 @@ from torchrepro_lint.dataflow.binding import (
 )
 from torchrepro_lint.dataflow.choices import Choices, Chosen, may_choose
 from torchrepro_lint.dataflow.domain import Domain
+from torchrepro_lint.dataflow.exits import leaves
 from torchrepro_lint.dataflow.reaching_definitions import MAX_BINDINGS, definitions, reaching, reads
 from torchrepro_lint.dataflow.sites import CallSite, Site
 from torchrepro_lint.dataflow.store import Store
-from torchrepro_lint.index import Binding, ModuleFacts, Scope, keyword_value
+from torchrepro_lint.index import Binding, FunctionNode, ModuleFacts, Scope, keyword_value
 from torchrepro_lint.project.declarations import declarations
 from torchrepro_lint.project.kinds import UNTOLD
 from torchrepro_lint.project.listed import ANY
@@ -500,7 +501,8 @@ class Evaluation(Generic[V]):
             named = self._values.named_by(callee, call, scope)
             if named:
                 return self._join([self._domain.reference(target, call, scope) for target in named])
-            return self._join([self._returned(value, callee, call, scope) for value in callee.returns])
+            given = [self._returned(value, callee, call, scope) for value in callee.returns]
+            return self._join([*given, self._domain.constant(None, call, scope)] if _may_end(callee) else given)
         if callee is None and isinstance(call.func, ast.Attribute) and call.func.attr in SAME_OBJECT:
             return self(call.func.value, scope)
         found = self._read(callee, call, scope) if isinstance(callee, str) else self._got(call, scope)
@@ -829,6 +831,12 @@ def _is_none(binding: Binding) -> bool:
     """Whether a name is only announced: `model = None`, `model: nn.Module`."""
     is_unset = binding.kind == "assign" and (binding.value is None or isinstance(binding.value, ast.Constant))
     return is_unset and getattr(binding.value, "value", None) is None
+
+
+def _may_end(function: Scope) -> bool:
+    """Whether a function that answers a question, `return True`, may also come to its end, which is None."""
+    answers = all(isinstance(r, ast.Constant) and isinstance(r.value, bool) for r in function.returns)
+    return answers and isinstance(function.node, FunctionNode) and not leaves(function.node.body, caught=False)
 
 
 def _kept(callee: str | None, call: ast.Call, expr: ast.Attribute) -> ast.expr | None:
