@@ -63,6 +63,11 @@ def test_an_unknown_encoding_is_shown_where_it_is_declared() -> None:
     assert error.position == Position(2, 11)
 
 
+def test_a_codec_that_only_rewrites_newer_syntax_reads_utf8() -> None:
+    found = source_from_bytes("# -*- coding: future_fstrings -*-\nx = 'é'\n".encode(), Path("a.py"), "a.py")
+    assert (found.encoding, found.line(2)) == ("utf-8", "x = 'é'")
+
+
 @pytest.mark.parametrize("codec", [b"rot13", b"base64", b"hex"])
 def test_a_codec_that_is_no_text_encoding_is_unknown(codec: bytes) -> None:
     assert "unknown encoding" in refusal(b"# coding: " + codec + b"\nx = 1\n").message

@@ -35,7 +35,7 @@ TRAINS = ("backward", "manual_backward", "fit", "zero_grad", *_FASTAI)
 # What makes new parameters of gradients: an optimizer, a framework, or the program itself, which may do it in place.
 _IN_PLACE = ("add_", "sub_", "addcdiv_", "lerp_")
 _UPDATES = ("step", "fit", "manual_backward", "minimize", *_FASTAI, *_IN_PLACE)
-_FITS_NOTHING = ("sklearn.preprocessing.", "sklearn.neighbors.")
+_FITS_NOTHING = ("sklearn.preprocessing.", "sklearn.neighbors.", "cuml.")
 _LOOPS = ("fit", "minimize", *_FASTAI)  # what has a loop of its own
 # A function that is a program, but no `get_train_split`; others are tried out under a guard.
 _PROGRAM = r"(?i)^_*(?:main|train|run|launch)|(?:main|train|run|launch)(?:er|ing)?_*$"

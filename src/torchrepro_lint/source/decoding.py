@@ -16,6 +16,8 @@ _COOKIE = rb"[ \t\f]*#[^\r\n]*?coding[:=][ \t]*([-\w.]+)"
 _BLANK_OR_COMMENT = rb"[ \t\f]*(?:#[^\r\n]*)?(?:\r\n|\r|\n)"
 _UTF16_MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 _PROBE = "# coding: x = 'a'\n"
+# Codecs of packages that have these names: they read UTF-8, and rewrite f-strings or annotations for an old Python.
+_WITH_NEWER_SYNTAX = frozenset({"future-fstrings", "future-annotations"})
 
 
 class Decoded(NamedTuple):
@@ -91,7 +93,7 @@ def _declared_encoding(body: bytes, bom: bool) -> str | None:
 
 def _checked_codec(name: str, bom: bool, place: Position) -> str:
     normal = name.lower().replace("_", "-")
-    if normal == "utf-8" or normal.startswith("utf-8-"):
+    if normal == "utf-8" or normal.startswith("utf-8-") or normal in _WITH_NEWER_SYNTAX:
         return "utf-8"
     if bom:
         raise SourceError(f"declared encoding {name} contradicts the UTF-8 byte order mark", place)
