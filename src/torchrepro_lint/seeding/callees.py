@@ -18,7 +18,7 @@ from torchrepro_lint.index import Scope, keyword_value, last_name
 from torchrepro_lint.loading.worker_draws import worker_draws
 from torchrepro_lint.rng.seeded_before import SEEDS_BY_NAME
 from torchrepro_lint.seeding.run_by import IMPORTS, SETS_DEFAULTS, Run, chosen, may_run
-from torchrepro_lint.seeding.terms import ENTERS, LEAVES
+from torchrepro_lint.seeding.terms import ENTERS, KEEPS, LEAVES
 
 MAX_OWNERS = 4
 _PROCESS = "multiprocessing.Process"
@@ -31,6 +31,7 @@ _SPAWNERS = NUMBERING | {"torch.distributed.launcher.elastic_launch",
 _ELSEWHERE = frozenset({"worker_init_fn", "collate_fn"})  # run in the loader's workers
 ItemDraw: TypeAlias = "tuple[str, ast.Call, Scope]"
 """The external function that draws an item, where it is called."""
+LAZY = frozenset({"builtins.map", "builtins.filter"})  # run what they are given for each item that is taken
 _SEQUENCE = "torch.nn.Sequential"
 _RAY_REMOTE = "ray.remote"
 _REMOTE = "torch.distributed.rpc."  # makes an object of a class that it is given; others mostly keep the class
@@ -336,6 +337,16 @@ def _alternatives(kind: ast.expr) -> list[ast.expr]:
 
 def _is_self(node: ast.expr, frame: Frame) -> bool:
     return isinstance(node, ast.Name) and node.id == frame.function.self_name
+
+
+def is_left_for_later(made: ast.Call, scope: Scope, program: Program) -> bool:
+    """Whether what a call of a generator, or of `map`, gives is kept or handed back, so that its code runs later, if at
+    all: `rows = batches(3)`."""
+    held: ast.AST = made
+    parent = scope.facts.parents[held]
+    while isinstance(parent, ast.Call) and held in parent.args and program.qualified(parent.func, scope) in HANDS_ON:
+        held, parent = parent, scope.facts.parents[parent]
+    return isinstance(parent, KEEPS)
 
 
 # -- methods of objects whose class is not told ---------------------------------------------------------------------

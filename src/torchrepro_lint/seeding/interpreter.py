@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import nullcontext
+from contextlib import AbstractContextManager, nullcontext
 
 from torchrepro_lint import catalogue
 from torchrepro_lint.dataflow import Call, Program, Site
@@ -30,7 +30,15 @@ from torchrepro_lint.project.disk import exists
 from torchrepro_lint.project.entries import Entry
 from torchrepro_lint.rng import FAMILIES
 from torchrepro_lint.rng.draws import Seeder
-from torchrepro_lint.seeding.callees import EXITS, ItemDraw, drawn_by_items, is_parameter, methods_named
+from torchrepro_lint.seeding.callees import (
+    EXITS,
+    LAZY,
+    ItemDraw,
+    drawn_by_items,
+    is_left_for_later,
+    is_parameter,
+    methods_named,
+)
 from torchrepro_lint.seeding.run_by import IMPORTS, Run, commands, handlers, run_by, started, wrappers
 from torchrepro_lint.seeding.seeding import Link, Seeding
 from torchrepro_lint.seeding.state import (
@@ -53,6 +61,7 @@ from torchrepro_lint.seeding.terms import (
     Guard,
     Import,
     Invoke,
+    Later,
     Loop,
     Select,
     Taken,
@@ -231,7 +240,7 @@ class _Interpreter:
                 passed.append((name, repr([(d.value, d.settable) for d in known]) if known else "?"))
         levels = tuple((f.level, f.early is None, f.taken) for f in state)
         now = self.effects.around
-        around = now.process, now.in_workers, now.doubts > 0, now.rare > 0, now.paused, now.pretrained
+        around = now.process, now.in_workers, now.in_use, now.doubts > 0, now.rare > 0, now.paused, now.pretrained
         return function, levels, tuple(passed), around
 
     # -- terms --------------------------------------------------------------------------------------------------
@@ -258,6 +267,9 @@ class _Interpreter:
                     state = either([*(self._term(arm, state, frame) for arm in arms), state])
                 case Guard(body=body):
                     if frame.function.facts is self.found.entry.facts:
+                        state = self._term(body, state, frame)
+                case Later(body=body):
+                    with self.effects.in_use(self.effects.around.in_workers):
                         state = self._term(body, state, frame)
                 case Exit():
                     self._exits[-1] += [state] if item is Exit.LEAVE else ()
@@ -512,7 +524,14 @@ class _Interpreter:
             if (owners == [None] or len(owners) > 1) and isinstance(call.func, ast.Attribute):
                 made = self._owners(call.func, scope, frame)
                 owners = [owner for owner in made if callee.parent in self.program.names.bases(owner)] or owners
-            return either([self._function(callee, call, frame, state, owner) for owner in owners])
+            is_lazy = callee.yields and not callee.decorators
+            with self._later(call, scope) if is_lazy else nullcontext():
+                return either([self._function(callee, call, frame, state, owner) for owner in owners])
+
+    def _later(self, call: ast.Call, scope: Scope) -> AbstractContextManager[None]:
+        """What runs when the items are taken of what a call gives, which may be at once."""
+        is_later = is_left_for_later(call, scope, self.program)
+        return self.effects.in_use(self.effects.around.in_workers) if is_later else nullcontext()
 
     def _construct(self, owner: Scope, call: ast.Call, state: State, scope: Scope, frame: Frame) -> State:
         called = last_name(call.func)
@@ -590,7 +609,8 @@ class _Interpreter:
             elif function.kind == "class":
                 return self._construct(function, call, state, scope, frame)
             else:
-                return self._function(function, None, frame, state)
+                with self._later(call, scope) if name in LAZY else nullcontext():
+                    return self._function(function, None, frame, state)
         return state
 
     def _starts_afresh(self, name: str | None, call: ast.Call, scope: Scope) -> bool:

@@ -142,6 +142,8 @@ def wrappers(function: Scope, program: Program) -> Iterator[Scope]:
     for decorator in getattr(function.node, "decorator_list", ()):
         made = decorator.func if isinstance(decorator, ast.Call) else decorator
         target = program.resolve(made, function.parent or function)
+        if isinstance(target, Scope) and target.kind == "class":  # as one that derives from `ContextDecorator`
+            yield from (method for method, _ in _methods(target, ("__enter__",), program))
         found = [target] if isinstance(target, Scope) and target.kind == "function" else []
         for _ in range(2 if isinstance(decorator, ast.Call) else 1):
             returned = [(outer, r.id) for outer in found for r in outer.returns if isinstance(r, ast.Name)]

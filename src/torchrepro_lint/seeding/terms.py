@@ -79,6 +79,12 @@ class Guard(NamedTuple):
     body: Term
 
 
+class Later(NamedTuple):
+    """What a generator expression that is kept runs when its items are taken: `noise = (torch.rand(2) for _ in x)`."""
+
+    body: Term
+
+
 class Exit(Enum):
     """`return` and `raise`: nothing that follows is run."""
 
@@ -86,12 +92,13 @@ class Exit(Enum):
     FAIL = "raise"
 
 
-Item: TypeAlias = "Invoke | Taken | Import | Branch | Loop | Attempt | Select | Guard | Exit"
+Item: TypeAlias = "Invoke | Taken | Import | Branch | Loop | Attempt | Select | Guard | Later | Exit"
 Term: TypeAlias = "tuple[Item, ...]"
 NOTHING: Term = ()
 MAX_VALUES = 8  # of one `and`, each of which stands within those before it
 ENTERS = ("__enter__", "__aenter__")
 LEAVES = ("__exit__", "__aexit__")
+KEEPS = (ast.Assign, ast.AnnAssign, ast.NamedExpr, ast.Return)  # what they are given need not be used at once
 _WITHOUT_CALLS = (ast.Name, ast.Constant, ast.Lambda)
 
 
@@ -214,6 +221,14 @@ class TermBuilder:
         if isinstance(node, ast.IfExp | ast.BoolOp) and len(children(node)) <= MAX_VALUES:
             found += self._choice(node, scope)
             return
+        if (
+            isinstance(node, ast.GeneratorExp)
+            and isinstance(scope.facts.parents[node], KEEPS)
+            and node in scope.children
+        ):
+            later = self._expressions(children(node), scope.children[node])
+            found += [Later(tuple(later))] if later else []
+            return
         inner = scope.children.get(node, scope)
         for child in children(node):
             self._collect(child, inner, found)
@@ -268,6 +283,6 @@ def _parts(item: Item) -> tuple[Term, ...]:
             return body, orelse, *handlers, final
         case Select(arms=arms):
             return arms
-        case Guard(body=body):
+        case Guard(body=body) | Later(body=body):
             return (body,)
     return ()
