@@ -99,6 +99,7 @@ MAX_VALUES = 8  # of one `and`, each of which stands within those before it
 ENTERS = ("__enter__", "__aenter__")
 LEAVES = ("__exit__", "__aexit__")
 KEEPS = (ast.Assign, ast.AnnAssign, ast.NamedExpr, ast.Return)  # what they are given need not be used at once
+_RUN_IN_PART = (ast.IfExp, ast.BoolOp, ast.GeneratorExp)
 _WITHOUT_CALLS = (ast.Name, ast.Constant, ast.Lambda)
 
 
@@ -218,16 +219,8 @@ class TermBuilder:
     def _collect(self, node: ast.AST, scope: Scope, found: list[Item]) -> None:
         if isinstance(node, _WITHOUT_CALLS):
             return
-        if isinstance(node, ast.IfExp | ast.BoolOp) and len(children(node)) <= MAX_VALUES:
-            found += self._choice(node, scope)
-            return
-        if (
-            isinstance(node, ast.GeneratorExp)
-            and isinstance(scope.facts.parents[node], KEEPS)
-            and node in scope.children
-        ):
-            later = self._expressions(children(node), scope.children[node])
-            found += [Later(tuple(later))] if later else []
+        if isinstance(node, _RUN_IN_PART) and (part := self._part(node, scope)) is not None:
+            found += part
             return
         inner = scope.children.get(node, scope)
         for child in children(node):
@@ -236,6 +229,16 @@ class TermBuilder:
             found.append(Invoke(node, scope))
         elif isinstance(node, ast.Subscript) and chooses_item(node):
             found += self._taken(node, scope)
+
+    def _part(self, node: ast.AST, scope: Scope) -> list[Item] | None:
+        """What is run of a choice, and later of a generator expression; None where all is run at once."""
+        match node:
+            case ast.IfExp() | ast.BoolOp() if len(children(node)) <= MAX_VALUES:
+                return self._choice(node, scope)
+            case ast.GeneratorExp() if isinstance(scope.facts.parents[node], KEEPS):
+                later = tuple(self._expressions(children(node), scope.children.get(node, scope)))
+                return [Later(later)] if later else []
+        return None
 
     def _choice(self, node: ast.IfExp | ast.BoolOp, scope: Scope) -> list[Item]:
         """`a and b` is what it is: `b if a else a`."""
