@@ -54,21 +54,8 @@ class Callees:
                 return (method,)
         found = self._program.runs(call, scope) or methods_of_unpickled(call, scope, self._program)
         found = found or self._method_of_instantiated(function, scope) or chosen(function, scope, self._program)
-        found = found or self._remote(function, scope) or self._method_of_parsed(function, scope)
+        found = found or self._remote(function, scope)
         return found or self._layers(function, scope) or seeder_of_unknown(call, scope, self._program)
-
-    def _method_of_parsed(self, function: ast.expr, scope: Scope) -> tuple[Scope, ...]:
-        """What is called of an object that a command line is made into, `tyro.cli(Train | Evaluate).run()`: the method
-        of each class that it may be of."""
-        if not isinstance(function, ast.Attribute) or not self._program.project.text.defines_function(function.attr):
-            return ()
-        parsers, text = catalogue.names("callables", "parses"), self._program.project.text
-        if all(text.mentioning(package) == [] for package in _parsers()):
-            return ()
-        made = [m for m in self._program.results(function.value, scope) if m.callee in parsers and m.node.args]
-        kinds = [(self._program.resolve(kind, m.scope)) for m in made for kind in _alternatives(m.node.args[0])]
-        owners = [kind for kind in kinds if isinstance(kind, Scope) and kind.kind == "class"]
-        return tuple(m for owner in owners for m in self._own(owner, (function.attr,)))
 
     def _remote(self, function: ast.expr, scope: Scope) -> tuple[Scope, ...]:
         """What runs where `job.remote(0.1)` is called of what is decorated with `@ray.remote`, or `worker.fit.remote()`
@@ -295,11 +282,6 @@ def runs_only_what_it_is_given(name: str | None, written: str) -> bool:
 
 
 @cache
-def _parsers() -> list[str]:
-    return sorted({name.partition(".")[0] for name in catalogue.names("callables", "parses")})
-
-
-@cache
 def _handing_on() -> frozenset[str]:
     return _SPAWNERS.union(*(catalogue.names("callables", kind) for kind in ("command_lines", "launchers")))
 
@@ -315,21 +297,6 @@ def is_parameter(name: ast.Name, scope: Scope, function: Scope) -> bool:
     """Whether a name is a parameter of `function`, and nothing else."""
     bindings = function.bindings.get(name.id, [])
     return len(bindings) == 1 and bindings[0].kind == "parameter" and scope.binding_scope(name.id) is function
-
-
-def _alternatives(kind: ast.expr) -> list[ast.expr]:
-    """The types that one may be: of `A | B`, `Union[A, B]`."""
-    found: list[ast.expr] = []
-    pending = [kind]
-    while pending:
-        match pending.pop():
-            case ast.BinOp(left=left, op=ast.BitOr(), right=right):
-                pending += [right, left]
-            case ast.Subscript(value=ast.Name(id="Union") | ast.Attribute(attr="Union"), slice=ast.Tuple(elts=kinds)):
-                pending += reversed(kinds)
-            case ast.Name() | ast.Attribute() as one:
-                found.append(one)
-    return found
 
 
 def _is_self(node: ast.expr, frame: Frame) -> bool:
