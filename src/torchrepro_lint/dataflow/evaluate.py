@@ -751,7 +751,7 @@ class Values(Evaluation["list[Origin]"]):
         return [target for target in found if isinstance(target, Scope) and target.kind in ("function", "class")]
 
     def made_of_given(self, callee: str, call: ast.Call, scope: Scope) -> list[tuple[Scope, ast.Call]]:
-        """The classes of the project of which a library's function gives an object, and the calls that it amounts to."""
+        """The classes of the project of which a library's function gives an object, with calls."""
         if callee not in _givers():
             return []
         return self._made_of_given.get((call, scope), made_of_given, (callee, call, scope, self.value))
