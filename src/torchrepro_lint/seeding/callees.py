@@ -33,6 +33,7 @@ ItemDraw: TypeAlias = "tuple[str, ast.Call, Scope]"
 """The external function that draws an item, where it is called."""
 _SEQUENCE = "torch.nn.Sequential"
 _RAY_REMOTE = "ray.remote"
+_OF_TRIAL = ["setup", "step", "_setup", "_train"]  # what Ray calls of an object that it is given the class of
 _REMOTE = "torch.distributed.rpc."  # makes an object of a class that it is given; others mostly keep the class
 MAX_UNPICKLED = 6  # between the model and the call that loads it
 MAX_METHODS = 3
@@ -153,6 +154,7 @@ class Callees:
         bases = self._program.external_bases(owner)
         names += ["setup"] if any("LightningModule" in b for b in bases) else []
         names += ["run"] if any(b.endswith(_RUN) for b in bases) else []
+        names += _OF_TRIAL if any(b.startswith("ray.tune.") and b.endswith(".Trainable") for b in bases) else []
         names += self._steps(owner) if any(b.endswith(".FlowSpec") for b in bases) else []
         for name in names:
             method = self._program.names.method(owner, name)
@@ -195,7 +197,8 @@ class Callees:
         for keyword, function in self._program.given(call, scope):
             if keyword in _run_later(last_name(call.func)) or self._is_kept(keyword, call):
                 continue
-            if function.kind != "class" or (name or "").startswith(_REMOTE):
+            is_started = name in _elsewhere() or (keyword == "target" and self.starts_process(name, call))
+            if function.kind != "class" or is_started or (name or "").startswith(_REMOTE):
                 yield function
         if isinstance(call.func, ast.Attribute) and call.func.attr == "submit":  # a job for another machine
             yield from (method for method, _ in self.methods(call.args[:1], ("__call__",), scope))
@@ -248,10 +251,14 @@ class Callees:
         found = [(self._program.names.method(owner, name), owner) for name in defined for owner in owners]
         return [(method, owner) for method, owner in found if method is not None]
 
+    def is_job(self, callee: Scope, call: ast.Call, scope: Scope) -> bool:
+        """Whether a call has a worker of Ray run a function or a method, or make an object, for it."""
+        return callee in self._remote(call.func, scope)
+
     @staticmethod
     def starts_process(name: str | None, call: ast.Call) -> bool:
         """Whether a call may run functions in another process."""
-        return name in _SPAWNERS or last_name(call.func) == "Process"
+        return name in _SPAWNERS or name in _elsewhere() or last_name(call.func) == "Process"
 
     @staticmethod
     def hands_on(name: str | None, call: ast.Call) -> bool:
@@ -262,7 +269,9 @@ class Callees:
     def spawns(name: str | None, call: ast.Call) -> bool:
         """Whether it runs them in one that starts afresh, whatever is set."""
         method = keyword_value(call, "start_method")
-        return name in _SPAWNERS and not (isinstance(method, ast.Constant) and method.value == "fork")
+        return name in _elsewhere() or (
+            name in _SPAWNERS and not (isinstance(method, ast.Constant) and method.value == "fork")
+        )
 
 
 @remembered
@@ -283,7 +292,14 @@ def runs_only_what_it_is_given(name: str | None, written: str) -> bool:
 
 @cache
 def _handing_on() -> frozenset[str]:
-    return _SPAWNERS.union(*(catalogue.names("callables", kind) for kind in ("command_lines", "launchers")))
+    return _SPAWNERS.union(
+        *(catalogue.names("callables", kind) for kind in ("command_lines", "launchers", "elsewhere"))
+    )
+
+
+@cache
+def _elsewhere() -> frozenset[str]:
+    return frozenset(catalogue.names("callables", "elsewhere"))
 
 
 @cache
