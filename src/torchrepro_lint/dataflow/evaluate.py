@@ -513,6 +513,8 @@ class Evaluation(Generic[V]):
         modules = self._imported_by_name(call, scope) if callee == "importlib.import_module" else []
         if modules:
             return self._join([self._domain.reference(module, call, scope) for module in modules])
+        if callee == "builtins.dict" and (written := self._values.written_out(call, scope)) is not None:
+            return self(written, scope)
         made = self._values.made_of_given(callee, call, scope) if isinstance(callee, str) else ()
         if made:
             return self._join([self._domain.result(owner, as_made, scope, self) for owner, as_made in made])
@@ -564,6 +566,7 @@ class Values(Evaluation["list[Origin]"]):
         self._set_outside: Memo[list[Site]] = Memo(self._tracker)
         self._chosen_by: Memo[Chosen | None] = Memo(self._tracker)
         self._made_of_given: Memo[list[tuple[Scope, ast.Call]]] = Memo(self._tracker)
+        self._written_out: Memo[ast.Dict] = Memo(self._tracker)
         self._reached_by: dict[ast.Name, tuple[Binding, ...]] = {}
         self._outer: dict[Scope, frozenset[str]] = {}
         self._importers: dict[Scope, Binding | None] = {}
@@ -580,6 +583,7 @@ class Values(Evaluation["list[Origin]"]):
         self._set_outside.clear()
         self._chosen_by.clear()
         self._made_of_given.clear()
+        self._written_out.clear()
         self._reached_by.clear()
         self._outer.clear()
 
@@ -756,6 +760,12 @@ class Values(Evaluation["list[Origin]"]):
             return []
         return self._made_of_given.get((call, scope), made_of_given, (callee, call, scope, self.value))
 
+    def written_out(self, call: ast.Call, scope: Scope) -> ast.Dict | None:
+        """The dict that `dict(a=f, b=g)` makes."""
+        if call.args or not call.keywords or any(k.arg is None for k in call.keywords):
+            return None
+        return self._written_out.get((call, scope), _written_out, (call,))
+
     @cached_property
     def registries(self) -> Registries:
         """The tables of functions and classes that the program fills."""
@@ -778,14 +788,16 @@ class Values(Evaluation["list[Origin]"]):
         return self._chosen_by.get((call, scope), self._asked, (self.choices.of, call, scope))
 
     def method_of(self, parameter: Parameter, name: str) -> Scope | None:
-        """The method of a parameter that nobody is seen to pass, by the class that it is annotated with."""
+        """The method of a parameter that nobody is seen to pass, by the class that it is annotated with, where no class
+        is derived from it that may have another."""
         owner, said = parameter.scope, annotation(parameter)
         if said is None:
             return None
         declared = self._names.resolve(said, owner.parent or owner)
         method = self._names.method(declared, name) if isinstance(declared, Scope) else None
-        is_only_one = method is not None and self._project.text.defining(name) == [method.facts.source.path]
-        return method if is_only_one else None  # else a class that is derived from this one may have another
+        if method is None or self._project.text.defining(name) == [method.facts.source.path]:
+            return method
+        return method if self._names.derived(declared) == () else None  # type: ignore[arg-type]
 
     def _origins(self, expr: ast.expr, scope: Scope) -> list[Origin]:
         return self(expr, scope)
@@ -828,6 +840,11 @@ def _constructors() -> frozenset[str]:
     """The methods by which a library's classes make an object of a class that is derived from them."""
     named = catalogue.names("callables", "constructs"), catalogue.names("callables", "constructs_pretrained")
     return frozenset(name for names in named for name in catalogue.last_parts(names))
+
+
+def _written_out(call: ast.Call) -> ast.Dict:
+    keys: list[ast.expr | None] = [ast.copy_location(ast.Constant(k.arg), k.value) for k in call.keywords]
+    return ast.copy_location(ast.Dict(keys, [k.value for k in call.keywords]), call)
 
 
 @cache

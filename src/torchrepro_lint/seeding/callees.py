@@ -149,11 +149,13 @@ class Callees:
         return known[:MAX_OWNERS] or [None]
 
     def constructors(self, owner: Scope) -> Iterator[Scope]:
-        """The methods that run when a class of the project is called; `run` of a process runs soon after."""
+        """The methods that run when a class of the project is called; `run` of a process runs soon after, as does `fit`
+        of a client, and the steps of a trial."""
         names = ["__new__", "__init__", "__post_init__"]
         bases = self._program.external_bases(owner)
         names += ["setup"] if any("LightningModule" in b for b in bases) else []
         names += ["run"] if any(b.endswith(_RUN) for b in bases) else []
+        names += ["fit"] if any(b.startswith("flwr.") and b.endswith("Client") for b in bases) else []
         names += _OF_TRIAL if any(b.startswith("ray.tune.") and b.endswith(".Trainable") for b in bases) else []
         names += self._steps(owner) if any(b.endswith(".FlowSpec") for b in bases) else []
         for name in names:
