@@ -84,6 +84,8 @@ def _in_process(program: Program, seeding: Seeding, found: Unseeded, process: Sc
 
 def _in_program(program: Program, seeding: Seeding, found: Unseeded) -> Fix | None:
     entry, facts = seeding.entry, seeding.entry.facts
+    if entry.command:
+        return None  # an object that others import too, and each of its commands begins by itself
     families = families_of(program, seeding, found, None)
     works = list(works_of(seeding, found, None, families))
     scope, body = (entry.function, _body(entry.function)) if entry.function else (facts.scope, facts.tree.body)

@@ -82,6 +82,11 @@ _Item: TypeAlias = "tuple[ast.expr, Scope]"
 Origin: TypeAlias = "Constant | Reference | Result | Display | Element | Parameter | Unknown"
 
 
+def _is_made(result: Result) -> bool:
+    """Whether it is known what made an object: a function or class, or a worker of Ray, `Client.remote()`."""
+    return result.callee is not None or getattr(result.node.func, "attr", "") == "remote"
+
+
 class AbstractValues(Domain["list[Origin]"]):
     """The domain of abstract values: the free one, which keeps every end of a way as it is."""
 
@@ -113,7 +118,7 @@ class AbstractValues(Domain["list[Origin]"]):
         """Of functions and objects that are written out, all that the variable may be."""
         items = _taken(loop.value, loop.path, scope, of) if loop.value is not None else None
         found = self.join([of(*item) for item in items or ()])
-        if found and all(isinstance(o, Reference) or (isinstance(o, Result) and o.callee is not None) for o in found):
+        if found and all(isinstance(o, Reference) or (isinstance(o, Result) and _is_made(o)) for o in found):
             return found
         whole = loop.value if not loop.path else None
         return [Element(whole, scope) if whole is not None else Unknown(loop.node, scope)]

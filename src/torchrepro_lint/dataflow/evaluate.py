@@ -46,6 +46,7 @@ from torchrepro_lint.dataflow.binding import (
 from torchrepro_lint.dataflow.choices import Choices, Chosen, may_choose
 from torchrepro_lint.dataflow.domain import Domain
 from torchrepro_lint.dataflow.exits import leaves
+from torchrepro_lint.dataflow.made_of_given import made_of_given
 from torchrepro_lint.dataflow.reaching_definitions import MAX_BINDINGS, definitions, reaching, reads
 from torchrepro_lint.dataflow.sites import CallSite, Site
 from torchrepro_lint.dataflow.store import Store
@@ -401,7 +402,8 @@ class Evaluation(Generic[V]):
 
     def _given_to_field(self, owner: Scope, call: ast.Call, name: str) -> ast.expr | None:
         """What an object of a data class or named tuple is given for a field that its class does not set itself."""
-        is_kept = name in fields(owner) and self._names.method(owner, CONSTRUCTOR) is None
+        is_called = not isinstance(call.func, ast.Attribute) or call.func.attr not in _constructors()
+        is_kept = is_called and name in fields(owner) and self._names.method(owner, CONSTRUCTOR) is None
         return field_value(call, owner, name) if is_kept and name not in owner.attributes else None
 
     def _default_callables(self, option: str, scope: Scope) -> list[Site]:
@@ -513,6 +515,11 @@ class Evaluation(Generic[V]):
         modules = self._imported_by_name(call, scope) if callee == "importlib.import_module" else []
         if modules:
             return self._join([self._domain.reference(module, call, scope) for module in modules])
+        if callee == "builtins.dict" and (written := self._values.written_out(call, scope)) is not None:
+            return self(written, scope)
+        made = self._values.made_of_given(callee, call, scope) if isinstance(callee, str) else ()
+        if made:
+            return self._join([self._domain.result(owner, as_made, scope, self) for owner, as_made in made])
         return self._domain.result(callee, call, scope, self)
 
     def _returned(self, value: ast.expr, function: Scope, call: ast.Call, caller: Scope) -> V:
@@ -560,6 +567,8 @@ class Values(Evaluation["list[Origin]"]):
         self._selves: Memo[list[Scope]] = Memo(self._tracker)
         self._set_outside: Memo[list[Site]] = Memo(self._tracker)
         self._chosen_by: Memo[Chosen | None] = Memo(self._tracker)
+        self._made_of_given: Memo[list[tuple[Scope, ast.Call]]] = Memo(self._tracker)
+        self._written_out: Memo[ast.Dict] = Memo(self._tracker)
         self._reached_by: dict[ast.Name, tuple[Binding, ...]] = {}
         self._outer: dict[Scope, frozenset[str]] = {}
         self._importers: dict[Scope, Binding | None] = {}
@@ -575,6 +584,8 @@ class Values(Evaluation["list[Origin]"]):
         self._selves.clear()
         self._set_outside.clear()
         self._chosen_by.clear()
+        self._made_of_given.clear()
+        self._written_out.clear()
         self._reached_by.clear()
         self._outer.clear()
 
@@ -745,6 +756,18 @@ class Values(Evaluation["list[Origin]"]):
         found = [self._names.imported(binding, scope.facts) for binding in bindings]
         return [target for target in found if isinstance(target, Scope) and target.kind in ("function", "class")]
 
+    def made_of_given(self, callee: str, call: ast.Call, scope: Scope) -> list[tuple[Scope, ast.Call]]:
+        """The classes of the project of which a library's function gives an object, with calls."""
+        if callee not in _givers():
+            return []
+        return self._made_of_given.get((call, scope), made_of_given, (callee, call, scope, self.value))
+
+    def written_out(self, call: ast.Call, scope: Scope) -> ast.Dict | None:
+        """The dict that `dict(a=f, b=g)` makes."""
+        if call.args or not call.keywords or any(k.arg is None for k in call.keywords):
+            return None
+        return self._written_out.get((call, scope), _written_out, (call,))
+
     @cached_property
     def registries(self) -> Registries:
         """The tables of functions and classes that the program fills."""
@@ -767,14 +790,16 @@ class Values(Evaluation["list[Origin]"]):
         return self._chosen_by.get((call, scope), self._asked, (self.choices.of, call, scope))
 
     def method_of(self, parameter: Parameter, name: str) -> Scope | None:
-        """The method of a parameter that nobody is seen to pass, by the class that it is annotated with."""
+        """The method of a parameter that nobody is seen to pass, by the class that it is annotated with, where no class
+        is derived from it that may have another."""
         owner, said = parameter.scope, annotation(parameter)
         if said is None:
             return None
         declared = self._names.resolve(said, owner.parent or owner)
         method = self._names.method(declared, name) if isinstance(declared, Scope) else None
-        is_only_one = method is not None and self._project.text.defining(name) == [method.facts.source.path]
-        return method if is_only_one else None  # else a class that is derived from this one may have another
+        if method is None or self._project.text.defining(name) == [method.facts.source.path]:
+            return method
+        return method if self._names.derived(declared) == () else None  # type: ignore[arg-type]
 
     def _origins(self, expr: ast.expr, scope: Scope) -> list[Origin]:
         return self(expr, scope)
@@ -817,6 +842,17 @@ def _constructors() -> frozenset[str]:
     """The methods by which a library's classes make an object of a class that is derived from them."""
     named = catalogue.names("callables", "constructs"), catalogue.names("callables", "constructs_pretrained")
     return frozenset(name for names in named for name in catalogue.last_parts(names))
+
+
+def _written_out(call: ast.Call) -> ast.Dict:
+    keys: list[ast.expr | None] = [ast.copy_location(ast.Constant(k.arg), k.value) for k in call.keywords]
+    return ast.copy_location(ast.Dict(keys, [k.value for k in call.keywords]), call)
+
+
+@cache
+def _givers() -> frozenset[str]:
+    """The functions of libraries that give an object of a class, or a copy of an object, that they are given."""
+    return frozenset().union(*(catalogue.names("callables", kind) for kind in ("parses", "copies")))
 
 
 def _constructor_calls(facts: ModuleFacts) -> dict[Scope, list[ast.Call]]:

@@ -19,13 +19,14 @@ _ENDS = re.compile(r"_(?:main|run|train)$")  # `cli_main()`
 
 
 class Entry(NamedTuple):
-    """A program of `facts`: its module runs from top to bottom, then `function` of a console script; `node` is where
-    a person says it starts."""
+    """A program of `facts`: its module runs from top to bottom, then `function` of a console script, or the object that
+    is called `command`, as `app = typer.Typer()`; `node` is where a person says it starts."""
 
     facts: ModuleFacts
     node: ast.stmt
     is_guarded: bool
     function: Scope | None = None
+    command: str = ""
 
 
 def entries(facts: ModuleFacts, project: Project) -> list[Entry]:
@@ -38,7 +39,11 @@ def entries(facts: ModuleFacts, project: Project) -> list[Entry]:
     commands = project.console_scripts.get(str(own), ())
     if commands:
         functions = [s for s in facts.scope.children.values() if s.kind == "function" and s.name in commands]
-        return [Entry(facts, f.node, False, f) for f in functions]  # type: ignore[arg-type]
+        objects = [(name, b) for name in commands for b in facts.scope.bindings.get(name, ()) if b.kind == "assign"]
+        return [
+            *(Entry(facts, f.node, False, f) for f in functions),  # type: ignore[arg-type]
+            *(Entry(facts, facts.statement(b.node), False, command=name) for name, b in objects[:1]),
+        ]
     return [Entry(facts, next(active(facts)), is_guarded=False)] if _starts(start, own, project) else []
 
 

@@ -34,6 +34,7 @@ ItemDraw: TypeAlias = "tuple[str, ast.Call, Scope]"
 LAZY = frozenset({"builtins.map", "builtins.filter"})  # run what they are given for each item that is taken
 _SEQUENCE = "torch.nn.Sequential"
 _RAY_REMOTE = "ray.remote"
+_OF_TRIAL = ["setup", "step", "_setup", "_train"]  # what Ray calls of an object that it is given the class of
 _REMOTE = "torch.distributed.rpc."  # makes an object of a class that it is given; others mostly keep the class
 MAX_UNPICKLED = 6  # between the model and the call that loads it
 MAX_METHODS = 3
@@ -55,21 +56,8 @@ class Callees:
                 return (method,)
         found = self._program.runs(call, scope) or methods_of_unpickled(call, scope, self._program)
         found = found or self._method_of_instantiated(function, scope) or chosen(function, scope, self._program)
-        found = found or self._remote(function, scope) or self._method_of_parsed(function, scope)
+        found = found or self._remote(function, scope)
         return found or self._layers(function, scope) or seeder_of_unknown(call, scope, self._program)
-
-    def _method_of_parsed(self, function: ast.expr, scope: Scope) -> tuple[Scope, ...]:
-        """What is called of an object that a command line is made into, `tyro.cli(Train | Evaluate).run()`: the method
-        of each class that it may be of."""
-        if not isinstance(function, ast.Attribute) or not self._program.project.text.defines_function(function.attr):
-            return ()
-        parsers, text = catalogue.names("callables", "parses"), self._program.project.text
-        if all(text.mentioning(package) == [] for package in _parsers()):
-            return ()
-        made = [m for m in self._program.results(function.value, scope) if m.callee in parsers and m.node.args]
-        kinds = [(self._program.resolve(kind, m.scope)) for m in made for kind in _alternatives(m.node.args[0])]
-        owners = [kind for kind in kinds if isinstance(kind, Scope) and kind.kind == "class"]
-        return tuple(m for owner in owners for m in self._own(owner, (function.attr,)))
 
     def _remote(self, function: ast.expr, scope: Scope) -> tuple[Scope, ...]:
         """What runs where `job.remote(0.1)` is called of what is decorated with `@ray.remote`, or `worker.fit.remote()`
@@ -162,11 +150,14 @@ class Callees:
         return known[:MAX_OWNERS] or [None]
 
     def constructors(self, owner: Scope) -> Iterator[Scope]:
-        """The methods that run when a class of the project is called; `run` of a process runs soon after."""
+        """The methods that run when a class of the project is called; `run` of a process runs soon after, as does `fit`
+        of a client, and the steps of a trial."""
         names = ["__new__", "__init__", "__post_init__"]
         bases = self._program.external_bases(owner)
         names += ["setup"] if any("LightningModule" in b for b in bases) else []
         names += ["run"] if any(b.endswith(_RUN) for b in bases) else []
+        names += ["fit"] if any(b.startswith("flwr.") and b.endswith("Client") for b in bases) else []
+        names += _OF_TRIAL if any(b.startswith("ray.tune.") and b.endswith(".Trainable") for b in bases) else []
         names += self._steps(owner) if any(b.endswith(".FlowSpec") for b in bases) else []
         for name in names:
             method = self._program.names.method(owner, name)
@@ -209,7 +200,8 @@ class Callees:
         for keyword, function in self._program.given(call, scope):
             if keyword in _run_later(last_name(call.func)) or self._is_kept(keyword, call):
                 continue
-            if function.kind != "class" or (name or "").startswith(_REMOTE):
+            is_started = name in _elsewhere() or (keyword == "target" and self.starts_process(name, call))
+            if function.kind != "class" or is_started or (name or "").startswith(_REMOTE):
                 yield function
         if isinstance(call.func, ast.Attribute) and call.func.attr == "submit":  # a job for another machine
             yield from (method for method, _ in self.methods(call.args[:1], ("__call__",), scope))
@@ -264,10 +256,14 @@ class Callees:
         found = [(self._program.names.method(owner, name), owner) for name in defined for owner in owners]
         return [(method, owner) for method, owner in found if method is not None]
 
+    def is_job(self, callee: Scope, call: ast.Call, scope: Scope) -> bool:
+        """Whether a call has a worker of Ray run a function or a method, or make an object, for it."""
+        return callee in self._remote(call.func, scope)
+
     @staticmethod
     def starts_process(name: str | None, call: ast.Call) -> bool:
         """Whether a call may run functions in another process."""
-        return name in _SPAWNERS or last_name(call.func) == "Process"
+        return name in _SPAWNERS or name in _elsewhere() or last_name(call.func) == "Process"
 
     @staticmethod
     def hands_on(name: str | None, call: ast.Call) -> bool:
@@ -278,7 +274,9 @@ class Callees:
     def spawns(name: str | None, call: ast.Call) -> bool:
         """Whether it runs them in one that starts afresh, whatever is set."""
         method = keyword_value(call, "start_method")
-        return name in _SPAWNERS and not (isinstance(method, ast.Constant) and method.value == "fork")
+        return name in _elsewhere() or (
+            name in _SPAWNERS and not (isinstance(method, ast.Constant) and method.value == "fork")
+        )
 
 
 @remembered
@@ -298,13 +296,15 @@ def runs_only_what_it_is_given(name: str | None, written: str) -> bool:
 
 
 @cache
-def _parsers() -> list[str]:
-    return sorted({name.partition(".")[0] for name in catalogue.names("callables", "parses")})
+def _handing_on() -> frozenset[str]:
+    return _SPAWNERS.union(
+        *(catalogue.names("callables", kind) for kind in ("command_lines", "launchers", "elsewhere"))
+    )
 
 
 @cache
-def _handing_on() -> frozenset[str]:
-    return _SPAWNERS.union(*(catalogue.names("callables", kind) for kind in ("command_lines", "launchers")))
+def _elsewhere() -> frozenset[str]:
+    return frozenset(catalogue.names("callables", "elsewhere"))
 
 
 @cache
@@ -318,21 +318,6 @@ def is_parameter(name: ast.Name, scope: Scope, function: Scope) -> bool:
     """Whether a name is a parameter of `function`, and nothing else."""
     bindings = function.bindings.get(name.id, [])
     return len(bindings) == 1 and bindings[0].kind == "parameter" and scope.binding_scope(name.id) is function
-
-
-def _alternatives(kind: ast.expr) -> list[ast.expr]:
-    """The types that one may be: of `A | B`, `Union[A, B]`."""
-    found: list[ast.expr] = []
-    pending = [kind]
-    while pending:
-        match pending.pop():
-            case ast.BinOp(left=left, op=ast.BitOr(), right=right):
-                pending += [right, left]
-            case ast.Subscript(value=ast.Name(id="Union") | ast.Attribute(attr="Union"), slice=ast.Tuple(elts=kinds)):
-                pending += reversed(kinds)
-            case ast.Name() | ast.Attribute() as one:
-                found.append(one)
-    return found
 
 
 def _is_self(node: ast.expr, frame: Frame) -> bool:

@@ -23,7 +23,7 @@ from torchrepro_lint.dataflow.options import Options
 from torchrepro_lint.dataflow.outcomes import Truth
 from torchrepro_lint.dataflow.program import MAX_CALLEES
 from torchrepro_lint.dataflow.run_constant import is_in_worker
-from torchrepro_lint.index import FunctionNode, ModuleFacts, Scope, arguments_of, last_name
+from torchrepro_lint.index import FunctionNode, ModuleFacts, Scope, arguments_of, keyword_value, last_name
 from torchrepro_lint.loading.loaders import argument, handed_on, loaders
 from torchrepro_lint.project.configured import is_named
 from torchrepro_lint.project.disk import exists
@@ -39,8 +39,8 @@ from torchrepro_lint.seeding.callees import (
     is_parameter,
     methods_named,
 )
-from torchrepro_lint.seeding.run_by import IMPORTS, Run, commands, handlers, run_by, started, wrappers
-from torchrepro_lint.seeding.seeding import Link, Seeding
+from torchrepro_lint.seeding.run_by import IMPORTS, Run, commands, handlers, offered, run_by, started, wrappers
+from torchrepro_lint.seeding.seeding import Link, Seeding, Witness
 from torchrepro_lint.seeding.state import (
     FRESH,
     State,
@@ -101,6 +101,7 @@ class _Interpreter:
         self._imported: set[str] = set()
         self._active: set[tuple[Scope, bool]] = set()
         self._memo: dict[object, State] = {}
+        self._actors: dict[Scope | None, tuple[State, tuple[Witness, ...]]] = {}
         self._exits: list[list[State]] = []
         self._calls = 0
         self._lines = 0
@@ -111,6 +112,10 @@ class _Interpreter:
         state = self._module(entry.facts, FRESH)
         if entry.function is not None:
             state = self._function(entry.function, None, Frame(entry.facts.scope), state)
+        if entry.function is not None or entry.command:
+            command = entry.function or self.program.names.lookup(entry.command, entry.facts.scope)
+            for function, _ in offered(command, self.program):
+                state = self._function(function, None, Frame(entry.facts.scope), state)
         for function, made in started(entry.facts, self.program):
             frame = Frame(entry.facts.scope)
             state = self.effects.seed(Seeder(FAMILIES, made, entry.facts.scope, None, "constant"), state, frame)
@@ -514,6 +519,13 @@ class _Interpreter:
         if meaning is not None:
             return self._external(meaning, call, state, scope, frame)
         with self.effects.at(call, scope):
+            if (
+                last_name(call.func) == "remote"
+                and self._callees.is_job(callee, call, scope)
+                and not self._is_local_ray
+            ):
+                self._job(callee, call, frame)
+                return state
             if callee.kind == "class":
                 return self._construct(callee, call, state, scope, frame)
             if callee.kind not in ("function", "lambda"):
@@ -600,13 +612,15 @@ class _Interpreter:
         self, name: str | None, function: Scope, call: ast.Call, state: State, scope: Scope, frame: Frame
     ) -> State:
         with self.effects.at(call, scope):
-            if function.kind == "function" and self._starts_afresh(name, call, scope):
-                with self.effects.process_of(function) as fresh:
-                    self._function(function, self.program.callers.as_called(function, call, scope), frame, fresh)
-            elif self._callees.starts_process(name, call):
-                with self.effects.forked(function):
-                    self._function(function, self.program.callers.as_called(function, call, scope), frame, state)
-            elif function.kind == "class":
+            is_class = function.kind == "class"
+            is_fresh = function.kind != "lambda" and self._starts_afresh(name, call, scope)
+            if is_fresh or self._callees.starts_process(name, call):
+                made, run = self.program.callers.as_called(function, call, scope), self.effects.process_of(function)
+                with run if is_fresh else self.effects.forked(function) as fresh:
+                    inside = fresh if is_fresh else state
+                    for method in self._callees.constructors(function) if is_class else [function]:
+                        inside = self._function(method, made, frame, inside, function if is_class else None)
+            elif is_class:
                 return self._construct(function, call, state, scope, frame)
             else:
                 with self._later(call, scope) if name in LAZY else nullcontext():
@@ -616,7 +630,7 @@ class _Interpreter:
     def _starts_afresh(self, name: str | None, call: ast.Call, scope: Scope) -> bool:
         """Whether a call runs functions in processes that share nothing with this one, not even by a fork."""
         if self._callees.spawns(name, call):
-            return True
+            return not self._is_local_ray
         if name == "multiprocessing.Process":
             chosen = [c for f in self.found.files for c, _ in f.calls.get("set_start_method", ())]
         elif isinstance(call.func, ast.Attribute) and call.func.attr == "Process":
@@ -625,6 +639,25 @@ class _Interpreter:
         else:
             return False
         return any(isinstance(a, ast.Constant) and a.value in _FRESH_STARTS for c in chosen for a in c.args)
+
+    @property
+    def _is_local_ray(self) -> bool:
+        """Whether Ray is told to run jobs in this process, as to debug them: `ray.init(local_mode=True)`."""
+        started = (call for facts in self.found.files for call, _ in facts.calls.get("init", ()))
+        return any(keyword_value(call, "local_mode") is not None for call in started)
+
+    def _job(self, callee: Scope, call: ast.Call, frame: Frame) -> None:
+        """What a worker of Ray runs: a task, or a method of an actor, after what it was made with."""
+        owner = callee if callee.kind == "class" else callee.method_class
+        methods = [*self._callees.constructors(callee)] if callee is owner else [callee]
+        with self.effects.process_of(callee) as fresh:
+            state, self.effects.deferred = self._actors.get(owner, (fresh, ()))
+            for method in methods:
+                state = self._function(method, call, frame, state, owner)
+            if owner is not None:
+                self._actors[owner] = state, self.effects.deferred
+            if callee is owner:
+                self.effects.deferred = ()  # used by its methods, if at all
 
     def _worker_code(self, made: Call, state: State, frame: Frame) -> State:
         """What a loader's data set, and objects given to a transform, draw when they are used."""

@@ -98,7 +98,7 @@ class ProgramReport:
 
 
 def _kind(entry: Entry) -> Kind:
-    if entry.function is not None:
+    if entry.function is not None or entry.command:
         return "console script"
     if entry.is_guarded:
         return "main guard"

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TypeAlias
 
 from torchrepro_lint import catalogue
-from torchrepro_lint.dataflow import Program, Site, remembered, remembered_in_file
+from torchrepro_lint.dataflow import Program, remembered, remembered_in_file
 from torchrepro_lint.dataflow.abstract_values import Display, Reference, Result
 from torchrepro_lint.dataflow.instantiated import interfaces
 from torchrepro_lint.index import ModuleFacts, Scope, arguments_of, dotted, last_name
@@ -24,7 +24,7 @@ Decorated: TypeAlias = "tuple[Scope, list[str]]"
 IMPORTS = "importlib.import_module"
 SETS_DEFAULTS = "set_defaults"  # of a parser: what it is given, the options have as attributes
 _ITER = "builtins.iter"
-_FIRE = ("fire.Fire", "fire.core.Fire")
+_FIRE = ("fire.Fire", "fire.core.Fire", "jsonargparse.CLI", "jsonargparse.auto_cli")
 MAX_COMMANDS = 64  # that one call may run
 _ADDS = ("add_typer", "add_command")
 _FEW = 3  # statements of a function that only hands on: a docstring, a print
@@ -43,13 +43,17 @@ def commands(call: ast.Call, scope: Scope, program: Program) -> list[Run]:
     if _is_dispatch(call, scope):
         functions = scope.facts.scope.children.values()
         return [(f, None) for f in functions if f.kind == "function" and f is not scope.function]
-    pending = [Site(call.func, scope)] if isinstance(call.func, ast.Name) else []
-    found: dict[Scope, None] = {}
+    target = program.resolve(call.func, scope) if isinstance(call.func, ast.Name) else None
+    return offered(target, program)
+
+
+def offered(target: object, program: Program) -> list[Run]:
+    """The commands of a group, which is an object or itself a function, and of the groups that are added to it."""
+    pending, found = [target], dict[Scope, None]()
     for _ in range(MAX_COMMANDS):
         if not pending:
             break
-        target = program.resolve(*pending.pop(0))
-        match target:
+        match pending.pop(0):
             case Variable(name=name, scope=owner):
                 facts = owner.facts
             case Scope(kind="function", name=name, facts=facts):
@@ -57,7 +61,9 @@ def commands(call: ast.Call, scope: Scope, program: Program) -> list[Run]:
             case _:
                 continue
         found |= dict.fromkeys(_commands_in(facts).get(name, ()))
-        pending += [Site(value, facts.scope) for value in _added_to(name, facts)]
+        added = [program.resolve(value, facts.scope) for value in _added_to(name, facts)]
+        found |= dict.fromkeys(f for f in added if isinstance(f, Scope) and f.kind == "function")
+        pending += added
     runs: list[Run] = [(function, None) for function in found]
     return runs[:MAX_COMMANDS]
 
@@ -215,7 +221,8 @@ def _decorated_by(decorators: tuple[str, ...], facts: ModuleFacts) -> Sequence[R
 
 
 def _fired(call: ast.Call, scope: Scope, program: Program) -> Iterator[Run]:
-    """`fire.Fire(...)` offers a class's methods, a dict's values, or all functions of the file."""
+    """`fire.Fire(...)`, or jsonargparse's `CLI`, offers a class's methods, a dict's values, or all functions of its
+    file."""
     if not call.args:
         yield from ((f, None) for f in scope.facts.scope.children.values() if f.kind == "function")
         return

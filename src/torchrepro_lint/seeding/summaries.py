@@ -330,6 +330,8 @@ class Summaries:
             return None
         if self._program.project.configured.of_own(callee) is not None:
             return None
+        if last_name(call.func) == "remote" and callees.is_job(callee, call, scope):
+            return None
         if callee.kind == "class":
             bases = callees.inherited_constructors(callee)
             if not all(self._draws_itself(base, call, scope, draws) for base in bases):

@@ -167,7 +167,12 @@ def may_train(seeding: Seeding, program: Program) -> bool:
         return True
     if seeding.is_trained_by_library or _resumes_an_optimizer(seeding, program):
         return True
-    return _chooses(seeding) and _trains_by_name({_last(s) for s in unfollowed(seeding, program)}, program)
+    if not _chooses(seeding):
+        return False
+    start = seeding.entry.facts.source
+    is_named = names_code(seeding) or start.cells  # the imports of a notebook are not known
+    reached = None if is_named else program.project.reachable(start.path)
+    return _trains_by_name({_last(s) for s in unfollowed(seeding, program)}, reached, program)
 
 
 def uses_tensors(seeding: Seeding) -> bool:
@@ -262,14 +267,16 @@ def _last(step: Link) -> str:
     return last_name(step.node.func if isinstance(step.node, ast.Call) else step.node)
 
 
-def _trains_by_name(names: Iterable[str], program: Program) -> bool:
-    """Whether any function of the project with one of these names computes gradients, or calls one that does."""
+def _trains_by_name(names: Iterable[str], reached: Collection[Path] | None, program: Program) -> bool:
+    """Whether any function of these files with one of these names computes gradients, or calls one that does; None: of
+    all files of the project."""
     pending = [n for n in sorted(names) if n]
     seen = set(pending)
     for _ in range(MAX_FUNCTIONS):
         if not pending:
             return False
-        called = _called_in(pending.pop(), program)
+        found = _called_in(pending.pop(), program)
+        called = {name for path, names in found.items() if reached is None or path in reached for name in names}
         if not called.isdisjoint(TRAINS):
             return True
         new = sorted(n for n in called - seen if not n.startswith("__"))
@@ -279,7 +286,7 @@ def _trains_by_name(names: Iterable[str], program: Program) -> bool:
 
 
 @remembered
-def _called_in(name: str, program: Program) -> set[str]:
-    """The names that functions of the project called `name` call."""
+def _called_in(name: str, program: Program) -> dict[Path, Collection[str]]:
+    """The names that functions of the project called `name` call, by their files."""
     says, paths = program.project.files.says, program.project.text.defining(name)
-    return {called for path in paths for called in says(str(path), called_in, name) or ()}
+    return {path: says(str(path), called_in, name) or () for path in paths}
