@@ -77,7 +77,7 @@ def _all(condition: Condition, site: OperationCall) -> Judged:
 
 def in_doubt(exact: Sequence[Condition], site: OperationCall) -> list[str]:
     """What only the run decides of these conditions, as clauses that say when the result does vary."""
-    tests = ((name, test) for condition in exact for name, test in condition.items())
+    tests = ((name, test) for condition in exact for name, test in condition.items() if "unknown" not in test)
     return [_otherwise(name, test) for name, test in tests if _one(name, test, site)[0] is Holds.MAYBE]
 
 
@@ -180,10 +180,19 @@ def value_holds(value: object, name: str, test: Any, site: OperationCall) -> Hol
         return _member(value, test["in"])
     if "not_in" in test:
         return Holds(2 - _member(value, test["not_in"]))
+    if "each_in" in test:
+        return min(_size_in(size, test["each_in"]) for size in (value if isinstance(value, list | tuple) else [value]))
     if "holds" in test:
         return Holds.YES if isinstance(value, list | tuple) and test["holds"] in value else Holds.NO
     length = len(value) if isinstance(value, list | tuple) else None
     return Holds.YES if length in test["length_in"] else Holds.NO
+
+
+def _size_in(size: object, allowed: Sequence[object]) -> Holds:
+    """Of one dimension, where None stands for the input's."""
+    if size is UNREADABLE:
+        return Holds.MAYBE
+    return Holds.YES if size is None or is_one_of(size, allowed) else Holds.NO
 
 
 def _member(value: object, allowed: Sequence[object]) -> Holds:
@@ -263,6 +272,8 @@ def clause(name: str, test: Any) -> str:
             return f"`{name}` has a size of 1 along `{dimension}`"
         case {"holds": value}:
             return f"`{name}` holds a {value}"
+        case {"each_in": [*values]}:
+            return f"`{name}` is {' or '.join(map(_shown, values))} in each dimension, or as large as the input"
         case {"at_least": other}:
             return f"`{name}` is no smaller than `{other}`"
     return f"`{name}` is {'passed' if test['given'] else 'left out'}"
