@@ -1,5 +1,5 @@
-"""Pipelines of DALI, whose operators draw from generators that the pipeline seeds: anew on each run, where it is given no
-seed."""
+"""Pipelines of DALI, whose operators draw from generators that the pipeline seeds: anew on each run, where it has no
+seed itself."""
 
 from __future__ import annotations
 
