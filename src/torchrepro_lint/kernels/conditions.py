@@ -169,7 +169,8 @@ def _rank_among(traits: Traits, wanted: Sequence[int]) -> Holds:
 def value_holds(value: object, name: str, test: Any, site: OperationCall) -> Holds:
     """Whether one value of the parameter `name` passes a test on values."""
     if isinstance(value, Each):
-        return max(value_holds(item, name, test, site) for item in value.values)
+        found = [value_holds(item, name, test, site) for item in value.values]
+        return min(found) if "each_in" in test else max(found)
     if "at_least" in test:
         return _at_least(value, name, test["at_least"], site)
     if value is UNREADABLE:
@@ -181,18 +182,21 @@ def value_holds(value: object, name: str, test: Any, site: OperationCall) -> Hol
     if "not_in" in test:
         return Holds(2 - _member(value, test["not_in"]))
     if "each_in" in test:
-        return min(_size_in(size, test["each_in"]) for size in (value if isinstance(value, list | tuple) else [value]))
+        return _sizes_in(value, test["each_in"])
     if "holds" in test:
         return Holds.YES if isinstance(value, list | tuple) and test["holds"] in value else Holds.NO
     length = len(value) if isinstance(value, list | tuple) else None
     return Holds.YES if length in test["length_in"] else Holds.NO
 
 
-def _size_in(size: object, allowed: Sequence[object]) -> Holds:
-    """Of one dimension, where None stands for the input's."""
-    if size is UNREADABLE:
+def _sizes_in(value: object, allowed: Sequence[object]) -> Holds:
+    """Of the sizes of the dimensions, of which None stands for the input's; None alone, for what is set elsewhere."""
+    if value is None:
         return Holds.MAYBE
-    return Holds.YES if size is None or is_one_of(size, allowed) else Holds.NO
+    sizes = value if isinstance(value, list | tuple) else [value]
+    if UNREADABLE in sizes:
+        return Holds.MAYBE
+    return Holds.YES if all(size is None or is_one_of(size, allowed) for size in sizes) else Holds.NO
 
 
 def _member(value: object, allowed: Sequence[object]) -> Holds:
@@ -248,6 +252,8 @@ def wording(name: str, test: Any) -> str:
 def _otherwise(name: str, test: Any) -> str:
     if "at_least" in test:
         return f"`{name}` is smaller than `{test['at_least']}`"
+    if "each_in" in test:
+        return f"`{name}` is other than {' or '.join(map(_shown, test['each_in']))}"
     opposite = {"in": "not_in", "not_in": "in"}
     return clause(name, {opposite.get(k, k): not v if k in TRAITS else v for k, v in test.items()})
 
