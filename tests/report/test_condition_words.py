@@ -18,6 +18,7 @@ from torchrepro_lint.report.operation_facts import alternatives
         ({"not_in": [1]}, "`x` other than 1"),
         ({"given": True}, "`x=`"),
         ({"given": False}, "without `x=`"),
+        ({"each_in": [1]}, "`x` is 1 in each dimension, or as large as the input"),
         ({"at_least": "kernel_size"}, "`x` is no smaller than `kernel_size`"),
         ({"single": "dim"}, "`x` has a size of 1 along `dim`"),
         ({"holds": 0}, "`x` holds a 0"),

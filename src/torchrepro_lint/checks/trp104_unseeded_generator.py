@@ -12,6 +12,7 @@ from torchrepro_lint.checks.argument_edit import as_first
 from torchrepro_lint.checks.configured import is_none, placed
 from torchrepro_lint.checks.draft import Draft, Place
 from torchrepro_lint.checks.unseeded_augmentation import unseeded_augmentation
+from torchrepro_lint.checks.unseeded_pipeline import unseeded_pipeline
 from torchrepro_lint.checks.unseeded_search import unseeded_search
 from torchrepro_lint.checks.unseeded_stream import unseeded_stream
 from torchrepro_lint.dataflow import UNKNOWN, Call, Module, Program, Site, remembered, remembered_in_file
@@ -72,6 +73,7 @@ def check(module: Module, program: Program) -> Iterator[Draft]:
     yield from unseeded_augmentation(module, program)
     yield from unseeded_search(module, program)
     yield from unseeded_stream(module, program)
+    yield from unseeded_pipeline(module, program)
 
 
 def _torch(module: Module, program: Program) -> Iterator[Draft]:

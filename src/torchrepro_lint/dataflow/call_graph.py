@@ -139,7 +139,7 @@ class Callers:
             return
         named = self._named.get((facts, spelled), partial(self._find_named, facts, spelled))
         numbered = named.get(function, {})
-        if owner is not None and spelled != ITEM:
+        if owner is not None:
             numbered = numbered | named.get(owner, {})
         if owner is not None and owner.kind == "class":
             of_objects = self._of_objects.get((facts, spelled), partial(self._find_of_objects, facts, spelled))

@@ -77,7 +77,7 @@ def _all(condition: Condition, site: OperationCall) -> Judged:
 
 def in_doubt(exact: Sequence[Condition], site: OperationCall) -> list[str]:
     """What only the run decides of these conditions, as clauses that say when the result does vary."""
-    tests = ((name, test) for condition in exact for name, test in condition.items())
+    tests = ((name, test) for condition in exact for name, test in condition.items() if "unknown" not in test)
     return [_otherwise(name, test) for name, test in tests if _one(name, test, site)[0] is Holds.MAYBE]
 
 
@@ -169,7 +169,8 @@ def _rank_among(traits: Traits, wanted: Sequence[int]) -> Holds:
 def value_holds(value: object, name: str, test: Any, site: OperationCall) -> Holds:
     """Whether one value of the parameter `name` passes a test on values."""
     if isinstance(value, Each):
-        return max(value_holds(item, name, test, site) for item in value.values)
+        found = [value_holds(item, name, test, site) for item in value.values]
+        return min(found) if "each_in" in test else max(found)
     if "at_least" in test:
         return _at_least(value, name, test["at_least"], site)
     if value is UNREADABLE:
@@ -180,10 +181,22 @@ def value_holds(value: object, name: str, test: Any, site: OperationCall) -> Hol
         return _member(value, test["in"])
     if "not_in" in test:
         return Holds(2 - _member(value, test["not_in"]))
+    if "each_in" in test:
+        return _sizes_in(value, test["each_in"])
     if "holds" in test:
         return Holds.YES if isinstance(value, list | tuple) and test["holds"] in value else Holds.NO
     length = len(value) if isinstance(value, list | tuple) else None
     return Holds.YES if length in test["length_in"] else Holds.NO
+
+
+def _sizes_in(value: object, allowed: Sequence[object]) -> Holds:
+    """Of the sizes of the dimensions, of which None stands for the input's; None alone, for what is set elsewhere."""
+    if value is None:
+        return Holds.MAYBE
+    sizes = value if isinstance(value, list | tuple) else [value]
+    if UNREADABLE in sizes:
+        return Holds.MAYBE
+    return Holds.YES if all(size is None or is_one_of(size, allowed) for size in sizes) else Holds.NO
 
 
 def _member(value: object, allowed: Sequence[object]) -> Holds:
@@ -239,6 +252,8 @@ def wording(name: str, test: Any) -> str:
 def _otherwise(name: str, test: Any) -> str:
     if "at_least" in test:
         return f"`{name}` is smaller than `{test['at_least']}`"
+    if "each_in" in test:
+        return f"`{name}` is other than {' or '.join(map(_shown, test['each_in']))}"
     opposite = {"in": "not_in", "not_in": "in"}
     return clause(name, {opposite.get(k, k): not v if k in TRAITS else v for k, v in test.items()})
 
@@ -263,6 +278,8 @@ def clause(name: str, test: Any) -> str:
             return f"`{name}` has a size of 1 along `{dimension}`"
         case {"holds": value}:
             return f"`{name}` holds a {value}"
+        case {"each_in": [*values]}:
+            return f"`{name}` is {' or '.join(map(_shown, values))} in each dimension, or as large as the input"
         case {"at_least": other}:
             return f"`{name}` is no smaller than `{other}`"
     return f"`{name}` is {'passed' if test['given'] else 'left out'}"

@@ -11,12 +11,21 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TypeAlias
 
+from torchrepro_lint import catalogue
 from torchrepro_lint.dataflow import CallSite, Domain, Of, Program, Written
-from torchrepro_lint.dataflow.abstract_values import MAX_ITEMS, Display, Origin, Result, display_item, put_items
-from torchrepro_lint.dataflow.binding import argument_for, field_value, named_parameters
+from torchrepro_lint.dataflow.abstract_values import (
+    MAX_ITEMS,
+    Constant,
+    Display,
+    Origin,
+    Result,
+    display_item,
+    put_items,
+)
+from torchrepro_lint.dataflow.binding import argument_for, field_value, named_parameters, passed_by_name
 from torchrepro_lint.dataflow.domain import Passed
 from torchrepro_lint.dataflow.reaching_definitions import shape_names
-from torchrepro_lint.index import Binding, Scope, keyword_value
+from torchrepro_lint.index import Binding, Scope, keyword_value, last_name
 from torchrepro_lint.kernels import hints
 from torchrepro_lint.kernels.annotations import annotated, literal_text
 from torchrepro_lint.kernels.context import context, is_made_without_gradient
@@ -137,8 +146,35 @@ class Tensors(Domain[Traits]):
             case ast.Call(func=ast.Attribute(value=container, attr="items" | "values"), args=[]):
                 if of(container, scope) == STORED:
                     return STORED
-        loaded = loop.value is not None and hints.is_loaded(scope.facts.text(loop.value))
-        return Traits(gradient=False) if loaded else UNKNOWN_TRAITS
+        if loop.value is None or not hints.is_loaded(scope.facts.text(loop.value)):
+            return UNKNOWN_TRAITS
+        fetched = self._fetched(loop.value, loop.path, scope, of) if loop.path else UNKNOWN_TRAITS
+        return Traits(gradient=False, floating=fetched.floating)
+
+    def _fetched(self, loader: ast.expr, path: Path, scope: Scope, of: Of[Traits]) -> Traits:
+        """What the data set of a loader returns at a place of its items, which the loader puts together as they are."""
+        match loader:  # `for step, (image, mask) in enumerate(loader)`
+            case ast.Call(func=ast.Name(id="enumerate"), args=[inner, *_]) if path[0] == 1:
+                return self._fetched(inner, path[1:], scope, of) if path[1:] else UNKNOWN_TRAITS
+            case ast.Call(func=function, args=[inner, *_]) if last_name(function) in ("tqdm", "track"):
+                return self._fetched(inner, path, scope, of)
+
+        def joined() -> Traits:
+            made = [o for o in self.program.origins(loader, scope) if not isinstance(o, Constant)]
+            return self.join([self._of_items(o, path, of) for o in made]) if made else UNKNOWN_TRAITS
+
+        return self.program.evaluation(self).guarded(("fetched", loader, path), scope, joined)
+
+    def _of_items(self, loader: Origin, path: Path, of: Of[Traits]) -> Traits:
+        if not isinstance(loader, Result) or loader.callee not in catalogue.names("loaders", "loaders"):
+            return UNKNOWN_TRAITS
+        given = passed_by_name(loader.node, "dataset")
+        if not given.keys().isdisjoint({None, "collate_fn"}) or "dataset" not in given:
+            return UNKNOWN_TRAITS
+        classes = self.program.classes_of(given["dataset"], loader.scope)
+        methods = [m for c in classes if (m := self.program.names.method(c, "__getitem__")) is not None]
+        items = [self._item_returned(value, path, m, of, learned=False) for m in methods for value in m.returns]
+        return self.join(items) if items and len(methods) == len(classes) else UNKNOWN_TRAITS
 
     def unpacked(self, container: ast.expr, path: tuple[int, ...], scope: Scope, of: Of[Traits]) -> Traits:
         match container:

@@ -28,6 +28,7 @@ FIRST = "decides which item comes first"
 KEPT = "decides which item is kept"
 PARTS = "decides which items each part gets"
 INDEXED = "decides which item each index refers to"
+TRAINED = "decides which item the model is trained on first"
 GIVEN = "becomes the order of the data that is returned"
 ONE_OF_THEM = (TAKEN, FIRST, KEPT)
 _TELLING = frozenset({"__repr__", "__str__"})

@@ -17,11 +17,12 @@ from torchrepro_lint.dataflow.follow import Follow, Policy
 from torchrepro_lint.dataflow.options import outcome
 from torchrepro_lint.dataflow.reaching_definitions import reads_of_binding
 from torchrepro_lint.dataflow.use import ANY, ESCAPED, STOP, Sink, Step, Steps, Use
-from torchrepro_lint.index import Comprehension, ModuleFacts, Scope, names_in
-from torchrepro_lint.loading.decisions import GIVEN, KEPT, NUMBERED, Decision, Shown, decided, saves, stored
+from torchrepro_lint.index import Comprehension, ModuleFacts, Scope, arguments_of, names_in
+from torchrepro_lint.loading.decisions import GIVEN, KEPT, NUMBERED, TRAINED, Decision, Shown, decided, saves, stored
 from torchrepro_lint.loading.loops import Effect, Loop, effects, index_name, is_one, other_names
 from torchrepro_lint.rng.draws import draw_of
 from torchrepro_lint.rng.seeded_before import may_seed
+from torchrepro_lint.rng.updates import is_optimizer, updates_model
 
 _DATA = ("data", "sample", "image", "label", "class", "split", "corpus")
 _DRAWN = {"sample": "number", "order": "draw"}  # by the kind of the draw
@@ -77,12 +78,35 @@ def rounds(node: Loop | ast.While, use: Use[Shown], edges: Edges) -> Iterator[St
         if effect.kind == "call" and isinstance(effect.node, ast.Call):
             if effect.why and saves(effect.node, use.scope, edges.program):
                 yield from decided(use, effect.node, effect.why)
+            if _trains(effect.node, node, facts, edges.program):
+                yield from decided(use, effect.node, TRAINED)
             callee = _callee(effect.node, facts, edges.program)
             if callee is not None and callee not in called:
                 called.add(callee)
                 yield from _left_by(callee, effect.node, use, edges)
         else:
             yield from _effect(effect, node, use, edges)
+
+
+def _trains(call: ast.Call, loop: Loop | ast.While, facts: ModuleFacts, program: Program) -> bool:
+    """Whether a call updates a model that outlives the round: it steps an optimizer that is made before the loop, or is
+    a function that is given one and does."""
+    is_step = isinstance(call.func, ast.Attribute) and call.func.attr == "step"
+    held = [call.func.value] if isinstance(call.func, ast.Attribute) and is_step else arguments_of(call)
+    scope = facts.scope_of(call)
+    kept = (h for h in held if isinstance(h, ast.Name | ast.Attribute) and not _is_set_in(loop, h, scope))
+    return any(is_optimizer(h, scope, program) for h in kept) and updates_model(call, scope, program)
+
+
+def _is_set_in(loop: Loop | ast.While, held: ast.Name | ast.Attribute, scope: Scope) -> bool:
+    """Whether the rounds of a loop give a name, or an attribute, something else."""
+    facts = scope.facts
+    if isinstance(held, ast.Name):
+        owner = scope.binding_scope(held.id)
+        bound: list[ast.AST] = [b.node for b in owner.bindings[held.id]] if owner is not None else []
+    else:
+        bound = [found.statement for found in facts.attribute_sets.get(held.attr, ())]
+    return any(loop in facts.ancestors(node) for node in bound)
 
 
 def _drawn(program: Program, body: Sequence[ast.AST], facts: ModuleFacts) -> Decision | None:

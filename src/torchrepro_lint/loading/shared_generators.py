@@ -15,14 +15,12 @@ from torchrepro_lint.dataflow.references import reads_of_target
 from torchrepro_lint.index import FunctionNode, ModuleFacts, Scope, walk
 from torchrepro_lint.loading.loaders import argument, loaders, workers
 from torchrepro_lint.project.names import Target
-from torchrepro_lint.rng.generators import is_given_a_state
+from torchrepro_lint.rng.generators import is_drawn_from, is_given_a_state
 
 MAX_DEPTH = 3
 _DATASETS = ("torch.utils.data.Dataset", "torch.utils.data.IterableDataset", "monai.data.Dataset",
              "torch_geometric.data.Dataset")  # fmt: skip
 _ITEMS = ("__getitem__", "__getitems__", "__iter__")
-_STATES = frozenset({"seed", "manual_seed", "set_state", "setstate", "get_state", "getstate", "bit_generator",
-                     "initial_seed", "spawn", "device"})  # fmt: skip
 
 
 class Drawn(NamedTuple):
@@ -41,7 +39,7 @@ def drawn_in_workers(call: Call, program: Program) -> Drawn | None:
     is_early = call.scope.kind == "module" or call.scope.function.name.endswith("__init__")
     if target is None or not is_early or is_given_a_state(_bare(call), program):
         return None
-    reads = [site for site in reads_of_target(target, holder, call.scope, program) if _is_drawn_from(site)]
+    reads = [site for site in reads_of_target(target, holder, call.scope, program) if is_drawn_from(site, program)]
     for site in reads:
         owner = site.scope.method_class
         if owner is not None and _is_dataset(owner, program) and not _knows_workers(owner, program):
@@ -75,16 +73,6 @@ def _bare(call: Call) -> Call:
     outer = call.facts.parents.get(parent)
     is_seeded = isinstance(parent, ast.Attribute) and isinstance(outer, ast.Call)
     return Call(outer, call.scope, call.name, call.program) if is_seeded else call  # type: ignore[arg-type]
-
-
-def _is_drawn_from(site: Site) -> bool:
-    """`rng.random()`, and `generator=rng`."""
-    parent = site.scope.facts.parents.get(site.node)
-    if isinstance(parent, ast.keyword):
-        return parent.arg == "generator"
-    if not isinstance(parent, ast.Attribute) or parent.attr in _STATES:
-        return False
-    return site.scope.facts.call_of(parent) is not None
 
 
 # -- data sets ------------------------------------------------------------------------------------------------

@@ -16,10 +16,11 @@ from torchrepro_lint.dataflow.abstract_values import Display, Element, Origin, P
 from torchrepro_lint.dataflow.binding import argument_for, value_for
 from torchrepro_lint.dataflow.conditions import PathCondition, conditions, is_ruled_out
 from torchrepro_lint.dataflow.run_constant import is_in_worker
-from torchrepro_lint.index import Binding, FunctionNode, ModuleFacts, Scope, calls_in, walk
+from torchrepro_lint.index import Binding, FunctionNode, ModuleFacts, Scope, arguments_of, calls_in, walk
 from torchrepro_lint.project.disk import required
 from torchrepro_lint.project.versions import allows_from
 from torchrepro_lint.rng.draws import draw_of
+from torchrepro_lint.rng.generators import is_drawn_from
 
 MAX_CALLS = 1500
 _RESEEDING = ("seed", "manual_seed", "setstate", "set_state")
@@ -200,6 +201,7 @@ class WorkerCalls:
                 self.found.append(WorkerDraw(draw.family, scope.facts, call))  # type: ignore[arg-type]
             self._augments(name, call, scope)
             return
+        self._hands_on(call, scope)
         for origin in self._origins(call.func, scope):
             if isinstance(origin, Result | Reference | Element):
                 self._origin(origin)
@@ -220,6 +222,14 @@ class WorkerCalls:
                 case Result(callee=Scope(kind="class") as owner):
                     self.hold(owner, origin)
                     self.methods(owner, (function.attr,))
+
+    def _hands_on(self, call: ast.Call, scope: Scope) -> None:
+        """A generator may be passed to a function that draws from it: `crop(image, self.rng)`."""
+        generators = catalogue.names("loaders", "generators")
+        for passed in (a for a in arguments_of(call) if isinstance(a, ast.Name | ast.Attribute)):
+            made = [o for o in self._origins(passed, scope) if isinstance(o, Result) and o.callee in generators]
+            if made and is_drawn_from(Site(passed, scope), self.program):
+                self._held(passed, made[0], scope)
 
     def _held(self, holder: ast.expr, made: Result, scope: Scope) -> None:
         """A generator that was made before the workers started: by the module or a constructor."""

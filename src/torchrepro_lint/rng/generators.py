@@ -10,14 +10,16 @@ from collections.abc import Iterator, Sequence
 from itertools import chain
 
 from torchrepro_lint import catalogue
-from torchrepro_lint.dataflow import Call, CallSite, Program, Site
-from torchrepro_lint.dataflow.binding import argument_for
+from torchrepro_lint.dataflow import Call, CallSite, Program, Site, remembered
+from torchrepro_lint.dataflow.binding import argument_for, argument_place, parameter_at
 from torchrepro_lint.dataflow.conditions import conditions
-from torchrepro_lint.dataflow.reaching_definitions import reaching
+from torchrepro_lint.dataflow.reaching_definitions import reaching, reads_of_binding
 from torchrepro_lint.dataflow.references import reads_of_target, relatives
 from torchrepro_lint.index import ModuleFacts, Scope, last_name
 
 MAX_CALLS = 3  # that hand a parameter on
+_STATES = frozenset({"seed", "manual_seed", "set_state", "setstate", "get_state", "getstate", "bit_generator",
+                     "initial_seed", "spawn", "device"})  # fmt: skip
 
 
 def is_own(node: ast.expr, scope: Scope, program: Program) -> bool:
@@ -34,6 +36,42 @@ def is_given_a_state(call: Call, program: Program) -> bool:
     if used & {*table["methods"], *table["attributes"]}:
         return True
     return _is_one_of_several(call) or any(call.facts.attribute_sets.get(name) for name in table["attributes"])
+
+
+def is_drawn_from(site: Site, program: Program, further: int = MAX_CALLS) -> bool:
+    """Whether the generator that is read at a place is drawn from: `rng.random()`, `generator=rng`, or by a function of
+    the project that it is passed to."""
+    parents = site.scope.facts.parents
+    parent = parents.get(site.node)
+    match parent:
+        case ast.Attribute(attr=attr):
+            return attr not in _STATES and site.scope.facts.call_of(parent) is not None
+        case ast.keyword(arg="generator"):
+            return True
+        case ast.keyword(arg=str(name)) if isinstance(call := parents.get(parent), ast.Call):
+            return _is_drawn_in(call, site.scope, name, None, program, further)
+        case ast.Call() as call if site.node is not call.func:
+            return _is_drawn_in(call, site.scope, None, argument_place(call, site.node), program, further)
+    return False
+
+
+def _is_drawn_in(
+    call: ast.Call, scope: Scope, name: str | None, place: int | None, program: Program, further: int
+) -> bool:
+    """Whether the function that is called draws from the argument at a place."""
+    for callee in program.values.callees(call, scope) if further else ():
+        if isinstance(callee, Scope) and callee.kind == "function":
+            parameter = parameter_at(callee, name, place)
+            if parameter is not None and _draws_from(parameter, callee, program, further - 1):
+                return True
+    return False
+
+
+@remembered
+def _draws_from(parameter: str, function: Scope, program: Program, further: int) -> bool:
+    bound = function.bindings.get(parameter, ())
+    reads = reads_of_binding(parameter, function, bound[0].node) if bound else ()
+    return any(is_drawn_from(read, program, further) for read in reads)
 
 
 def is_used(call: Call, program: Program) -> bool:
