@@ -62,13 +62,13 @@ def _is_drawn_in(
     for callee in program.values.callees(call, scope) if further else ():
         if isinstance(callee, Scope) and callee.kind == "function":
             parameter = parameter_at(callee, name, place)
-            if parameter is not None and _draws_from(parameter, callee, program, further - 1):
+            if parameter is not None and _draws_from(parameter, callee, further - 1, program):
                 return True
     return False
 
 
 @remembered
-def _draws_from(parameter: str, function: Scope, program: Program, further: int) -> bool:
+def _draws_from(parameter: str, function: Scope, further: int, program: Program) -> bool:
     bound = function.bindings.get(parameter, ())
     reads = reads_of_binding(parameter, function, bound[0].node) if bound else ()
     return any(is_drawn_from(read, program, further) for read in reads)
