@@ -46,7 +46,6 @@ from torchrepro_lint.dataflow.binding import (
 from torchrepro_lint.dataflow.choices import Choices, Chosen, may_choose
 from torchrepro_lint.dataflow.domain import Domain
 from torchrepro_lint.dataflow.exits import leaves
-from torchrepro_lint.dataflow.made_of_given import made_of_given
 from torchrepro_lint.dataflow.reaching_definitions import MAX_BINDINGS, definitions, reaching, reads
 from torchrepro_lint.dataflow.sites import CallSite, Site
 from torchrepro_lint.dataflow.store import Store
@@ -760,6 +759,8 @@ class Values(Evaluation["list[Origin]"]):
         """The classes of the project of which a library's function gives an object, with calls."""
         if callee not in _givers():
             return []
+        from torchrepro_lint.dataflow.made_of_given import made_of_given  # few programs make objects so
+
         return self._made_of_given.get((call, scope), made_of_given, (callee, call, scope, self.value))
 
     def written_out(self, call: ast.Call, scope: Scope) -> ast.Dict | None:
