@@ -78,7 +78,7 @@ def _is_tried_once(seeding: Seeding, program: Program) -> bool:
     if not trains:
         return seeding.is_made_up or seeding.is_shown or is_named
     is_made_up = seeding.is_made_up or seeding.is_made_up_by("numpy")
-    return is_made_up and seeding.entry.is_guarded and _defines_layers(facts)
+    return is_made_up and (is_named or (seeding.entry.is_guarded and _defines_layers(facts)))
 
 
 def _tries_layers(seeding: Seeding) -> bool:
@@ -93,7 +93,8 @@ def is_named_otherwise(facts: ModuleFacts, program: Program) -> bool:
     """Whether a file without a step of training says by its name that it does something else. What a step gives, an
     environment has made."""
     steps = (call for call, _ in facts.calls.get("step", ()))
-    trains = any(name in facts.calls for name in TRAINS)
+    apart = {"zero_grad", *(["backward"] if roles.shows_gradients(facts.source.rel) else ())}
+    trains = any(name in facts.calls for name in TRAINS if name not in apart)
     trains = trains or not all(map(_sets_mode, (call for call, _ in facts.calls.get("train", ()))))
     trains = trains or any(isinstance(facts.parents[call], ast.Expr) for call in steps)
     says = not trains and roles.is_no_training(facts.source.rel)
