@@ -117,11 +117,7 @@ def of_file(path: str, *, trains: bool) -> Role | None:
 
 def is_no_training(path: str) -> bool:
     """Whether a file that trains nothing itself is named after what uses a model, measures it or tries it out."""
-    return (
-        of_file(path, trains=False) is not None
-        or _TRIAL_FILE.search(_parts(path)[1]) is not None
-        or shows_gradients(path)
-    )
+    return of_file(path, trains=False) is not None or _TRIAL_FILE.search(_parts(path)[1]) is not None
 
 
 def shows_gradients(path: str) -> bool:
