@@ -88,7 +88,8 @@ def by_own_seeder(
 def _at_once(facts: ModuleFacts, scope: Scope, at: ast.stmt) -> Import | None:
     """What seeds all generators at once, of a package that the file imports anyway: Lightning's `seed_everything`."""
     always = [b.target for b in facts.imports if facts.parents.get(b.node) is facts.tree and not b.level]
-    for package, name in sorted(catalogue.table("rng")["at_once"].items(), reverse=True):
+    rows = sorted(catalogue.table("rng")["at_once"].items(), reverse=True)
+    for package, name in sorted(rows, key=lambda row: row[0] not in always):  # `import lightning as L` comes first
         if any(target == package or target.startswith(f"{package}.") for target in always):
             module, _, function = name.rpartition(".")
             return import_from(facts, module, function, scope, at)

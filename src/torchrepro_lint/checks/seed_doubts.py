@@ -63,6 +63,7 @@ def is_unclear(
         or _has_no_number(seeding, program)
         or ("torch" in families and any(map(is_of_torch, seeding.met)))
         or _has_seeder(facts, program)
+        or _lacks_seeder(facts)
         or (process is None and any(seeding.calls("share_memory")) and starts_processes(seeding, program))
         or lies_with_tests(seeding.entry.facts)
         or is_turned_off({seeding.entry.facts.source.path}, program)
@@ -212,6 +213,15 @@ def _has_seeder(facts: ModuleFacts, program: Program) -> bool:
     told = (name for name in facts.scope.bindings if SEEDS_BY_NAME.search(name))
     names = [name for name in told if name not in facts.calls]
     return any(isinstance(program.names.lookup(name, facts.scope), Scope) for name in names)
+
+
+def _lacks_seeder(facts: ModuleFacts) -> bool:
+    """Whether the file calls a function that seeds, by its name, and has forgotten to import it."""
+    calls = (
+        (call.func, scope) for name in facts.calls if SEEDS_BY_NAME.search(name) for call, scope in facts.calls[name]
+    )
+    missing = (f for f, scope in calls if isinstance(f, ast.Name) and scope.binding_scope(f.id) is None)
+    return not facts.star_imports and next(missing, None) is not None
 
 
 def _imports_late(facts: ModuleFacts) -> bool:

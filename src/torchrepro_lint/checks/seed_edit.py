@@ -29,7 +29,14 @@ from torchrepro_lint.index import Scope
 from torchrepro_lint.model import Edit
 from torchrepro_lint.rng.usual_seed import usual_seed
 from torchrepro_lint.seeding import cells
-from torchrepro_lint.seeding.processes import RankSeed, in_launched, in_pool, rank_seed, starts_processes
+from torchrepro_lint.seeding.processes import (
+    RankSeed,
+    in_launched,
+    in_pool,
+    is_spawned_for_each_run,
+    rank_seed,
+    starts_processes,
+)
 from torchrepro_lint.seeding.seeding import Seeding
 from torchrepro_lint.seeding.setting_up import Beginning, beginnings
 from torchrepro_lint.seeding.unseeded import Unseeded
@@ -79,7 +86,9 @@ def _in_process(program: Program, seeding: Seeding, found: Unseeded, process: Sc
     ranks = rank_seed(seeding, process, program, found.draws.values())
     works = list(works_of(seeding, found, process, families))
     place = place_of(beginnings(process, _body(process), works, program), program)
-    return _seeded(program, seeding, found, place, families, ranks, process)
+    fix = _seeded(program, seeding, found, place, families, ranks, process)
+    is_each_run = fix is not None and is_spawned_for_each_run(seeding, process, program)
+    return fix._replace(unsafe=fix.unsafe or is_each_run) if fix is not None else None
 
 
 def _in_program(program: Program, seeding: Seeding, found: Unseeded) -> Fix | None:

@@ -342,6 +342,8 @@ def _reseed(call: Call, row: Mapping[str, Any] | None, program: Program) -> Draf
         if row is not None:
             instead = import_name(call.facts, row["instead"], call.scope, call.node)
         seed, more = seed_or_workers(program, call.scope, call.node)
+        if call.node.args:  # `torch.seed(7)` takes no number: it was to be this one
+            seed, more = call.facts.text(call.node.args[0]), ()
         edits = (replace(call.facts, call.node, f"{instead.text}({seed})"), *instead.edits, *more)
     unsafe = _is_left_to_a_person(call, program)
     return Draft(call.node, {"call": call.written}, "reseed", edits=edits, unsafe=unsafe)

@@ -56,7 +56,10 @@ _EVALUATION_FILE = _words(
 _TRIAL_FILE = re.compile(
     r"^generate(?:_(?:script|samples?|images?|audio|text|music))?$|^generate_(?:sent(?:ence)?s?|captions?)(?:_|$)"
     r"|^(?:sampl(?:e|ing)|bench(?:mark)?|profil(?:e|er|ing)|speed|latency|probe|smoke|debug|check|deploy|serve)(?:_|$)"
+    r"|^diagnos(?:e|is|tics?)(?:_|$)"
 )
+# What computes gradients of pictures, to show what a model looks at.
+_EXPLAINING_FILE = re.compile(r"(?:^|_)(?:saliency|grad_?cam)(?:_|$)")
 _DATA_PLACE = re.compile(
     r"^data(?!2)|dataset|transform|preprocess|augment|feats?_extract|feature_extract|image_process|process(?:ing)?_image"
 )
@@ -115,6 +118,11 @@ def of_file(path: str, *, trains: bool) -> Role | None:
 def is_no_training(path: str) -> bool:
     """Whether a file that trains nothing itself is named after what uses a model, measures it or tries it out."""
     return of_file(path, trains=False) is not None or _TRIAL_FILE.search(_parts(path)[1]) is not None
+
+
+def shows_gradients(path: str) -> bool:
+    """Whether a file is named after what shows the gradients of a model's input, for which it runs backward passes."""
+    return _EXPLAINING_FILE.search(_parts(path)[1]) is not None
 
 
 def handles_data(path: str, *, in_module: bool) -> bool:

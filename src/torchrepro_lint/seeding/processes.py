@@ -77,16 +77,25 @@ def _shared(rank: RankSeed | None, seeding: Seeding, program: Program) -> RankSe
 def _rank_of_process(seeding: Seeding, process: Scope, program: Program) -> RankSeed | None:
     """The first parameter of what `mp.spawn` runs. Processes that are started otherwise are numbered by no one; several
     that take their tasks from a queue may be meant to do each of them with other numbers."""
-    spawned = any(
+    spawned = _is_spawned(seeding, process, program)
+    arguments = process.node.args.args if isinstance(process.node, ast.FunctionDef) else []
+    if spawned and arguments:
+        return RankSeed(arguments[0].arg)
+    return RankSeed(is_alike=not spawned and _takes_tasks(process) and is_called_in_a_loop(process, program))
+
+
+def _is_spawned(seeding: Seeding, process: Scope, program: Program) -> bool:
+    return any(
         program.callee(call, scope) in NUMBERING
         and (process in (f for _, f in program.given(call, scope)) or _is_handed_on(call, scope))
         for facts in seeding.visited
         for call, scope in calls_like(NUMBERING, facts)
     )
-    arguments = process.node.args.args if isinstance(process.node, ast.FunctionDef) else []
-    if spawned and arguments:
-        return RankSeed(arguments[0].arg)
-    return RankSeed(is_alike=not spawned and _takes_tasks(process) and is_called_in_a_loop(process, program))
+
+
+def is_spawned_for_each_run(seeding: Seeding, process: Scope, program: Program) -> bool:
+    """Whether a loop runs `mp.spawn`, which starts all processes of one run: with one seed, all runs would be alike."""
+    return is_called_in_a_loop(process, program) and _is_spawned(seeding, process, program)
 
 
 def _takes_tasks(process: Scope) -> bool:

@@ -41,6 +41,7 @@ def is_for_training(seeding: Seeding, program: Program) -> bool:
         or learns_noise(seeding, program)
         or _is_tried_once(seeding, program)
         or is_named_otherwise(seeding.entry.facts, program)
+        or (roles.shows_gradients(seeding.entry.facts.source.rel) and "step" not in seeding.entry.facts.calls)
     ):
         return False
     if not may_use_tensors(seeding, program) and _fits_its_own(seeding, program):
@@ -78,7 +79,7 @@ def _is_tried_once(seeding: Seeding, program: Program) -> bool:
     if not trains:
         return seeding.is_made_up or seeding.is_shown or is_named
     is_made_up = seeding.is_made_up or seeding.is_made_up_by("numpy")
-    return is_made_up and seeding.entry.is_guarded and _defines_layers(facts)
+    return is_made_up and (is_named or (seeding.entry.is_guarded and _defines_layers(facts)))
 
 
 def _tries_layers(seeding: Seeding) -> bool:
@@ -93,7 +94,7 @@ def is_named_otherwise(facts: ModuleFacts, program: Program) -> bool:
     """Whether a file without a step of training says by its name that it does something else. What a step gives, an
     environment has made."""
     steps = (call for call, _ in facts.calls.get("step", ()))
-    trains = any(name in facts.calls for name in TRAINS)
+    trains = any(name in facts.calls for name in TRAINS if name != "zero_grad")
     trains = trains or not all(map(_sets_mode, (call for call, _ in facts.calls.get("train", ()))))
     trains = trains or any(isinstance(facts.parents[call], ast.Expr) for call in steps)
     says = not trains and roles.is_no_training(facts.source.rel)

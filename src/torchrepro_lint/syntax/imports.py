@@ -10,6 +10,7 @@ from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
+from torchrepro_lint.dataflow.enclosing import block_of
 from torchrepro_lint.index import Binding, ModuleFacts, Scope
 from torchrepro_lint.model import Edit
 from torchrepro_lint.syntax.placing import also_imported, from_import, is_for_typing, new_import
@@ -113,13 +114,19 @@ def _has_run(binding: Binding, owner: Scope, scope: Scope, at: ast.AST | None) -
     node, facts = binding.node, owner.facts
     above = getattr(node, "end_lineno", 0) < getattr(at, "lineno", 0)
     if owner.kind != "module":
-        return above and owner is scope.function and node in getattr(owner.node, "body", ())
+        return above and owner is scope.function and _is_in_block_of(node, at, facts)
     parent = facts.parents.get(node)
     if parent is facts.guard is not None:
         return above and scope is owner
     optional = isinstance(parent, ast.Try | ast.If | ast.ExceptHandler) and not is_for_typing(parent)
     known = isinstance(parent, ast.Module) or (optional and _is_top(parent, facts))
     return known and (above or at is None or (scope.function is not owner and not _is_in_later_cell(facts, node, at)))
+
+
+def _is_in_block_of(node: ast.AST, at: ast.AST | None, facts: ModuleFacts) -> bool:
+    """Whether `at` stands among the statements that an import stands among, or in one of them."""
+    block = block_of(facts, node)
+    return at is not None and any(n in block for n in (at, *facts.ancestors(at)))
 
 
 def _is_in_later_cell(facts: ModuleFacts, node: ast.AST, at: ast.AST) -> bool:
