@@ -39,7 +39,18 @@ from torchrepro_lint.seeding.callees import (
     is_parameter,
     methods_named,
 )
-from torchrepro_lint.seeding.run_by import IMPORTS, Run, commands, handlers, offered, run_by, started, wrappers
+from torchrepro_lint.seeding.run_by import (
+    FIRE,
+    IMPORTS,
+    Run,
+    commands,
+    handlers,
+    is_first,
+    offered,
+    run_by,
+    started,
+    wrappers,
+)
 from torchrepro_lint.seeding.seeding import Link, Seeding, Witness
 from torchrepro_lint.seeding.state import (
     FRESH,
@@ -114,8 +125,7 @@ class _Interpreter:
             state = self._function(entry.function, None, Frame(entry.facts.scope), state)
         if entry.function is not None or entry.command:
             command = entry.function or self.program.names.lookup(entry.command, entry.facts.scope)
-            for function, _ in offered(command, self.program):
-                state = self._function(function, None, Frame(entry.facts.scope), state)
+            state = self._run_command(offered(command, self.program), state, Frame(entry.facts.scope))
         for function, made in started(entry.facts, self.program):
             frame = Frame(entry.facts.scope)
             state = self.effects.seed(Seeder(FAMILIES, made, entry.facts.scope, None, "constant"), state, frame)
@@ -367,20 +377,43 @@ class _Interpreter:
         else:
             with self.effects.in_doubt():
                 state = either([self._enter(callee, call, state, scope, frame) for callee in callees])
-        return self._run_all(commands(call, scope, self.program), call, state, scope, frame)
+        return self._run_all(commands(call, scope, self.program), call, state, scope, frame, are_commands=True)
 
-    def _run_all(self, runs: Sequence[Run], call: ast.Call, state: State, scope: Scope, frame: Frame) -> State:
-        """Functions of the project that a framework runs for this call."""
+    def _run_all(
+        self, runs: Sequence[Run], call: ast.Call, state: State, scope: Scope, frame: Frame, *, are_commands: bool
+    ) -> State:
+        """Functions of the project that a framework runs for this call, one after the other; of commands, only one."""
         if not runs or state is None:
             return state
         signature = (tuple(runs), self._signature(runs[0][0], None, frame, state))
         if signature in self._memo:
             return replayed(self._memo[signature], state)
         with self.options.reach.inside() as reach:
-            after = self._run_each(runs, call, state, scope, frame)
+            if are_commands:
+                with self.effects.at(call, scope):
+                    after = self._run_command(runs, state, frame)
+            else:
+                after = self._run_each(runs, call, state, scope, frame)
             if reach.outermost > depth_of(frame):
                 self._memo[signature] = after
         return after
+
+    def _run_command(self, runs: Sequence[Run], state: State, frame: Frame) -> State:
+        """One of several functions that a command line offers, after those that come before any of them."""
+        commands = [run for run in runs if not is_first(run[0])]
+        for function, owner in runs:
+            if is_first(function):
+                state = self._function(function, None, frame, state, owner)
+        if len(commands) < 2:
+            return self._function(commands[0][0], None, frame, state, commands[0][1]) if commands else state
+        ends, made, later = [], self.effects.deferred, self.effects.deferred
+        for function, owner in commands:
+            self.effects.deferred = made
+            with self.effects.in_doubt(is_case=True):
+                ends.append(left(self._function(function, None, frame, state, owner), state))
+            later = joined(made, later, self.effects.deferred, max)
+        self.effects.deferred = telling(later, self.effects.around.arm)
+        return either(ends)
 
     def _run_each(
         self, runs: Sequence[Run], call: ast.Call, state: State, scope: Scope, frame: Frame, of: ast.expr | None = None
@@ -585,7 +618,8 @@ class _Interpreter:
         if frame.caller is not None and state is not None and self._callees.hands_on(name, call):
             for function in self._handed_on(call, scope, frame):
                 state = self._run_callback(name, function, call, state, scope, frame)
-        state = self._run_all(run_by(name, call, scope, self.program), call, state, scope, frame)
+        runs, are_commands = run_by(name, call, scope, self.program), name in FIRE
+        state = self._run_all(runs, call, state, scope, frame, are_commands=are_commands)
         return self._worker_code(Call(call, scope, name, self.program), state, frame) if name else state
 
     def _import_one_of(self, names: Sequence[str], call: ast.Call, state: State, scope: Scope) -> State:

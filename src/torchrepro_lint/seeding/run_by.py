@@ -24,7 +24,7 @@ Decorated: TypeAlias = "tuple[Scope, list[str]]"
 IMPORTS = "importlib.import_module"
 SETS_DEFAULTS = "set_defaults"  # of a parser: what it is given, the options have as attributes
 _ITER = "builtins.iter"
-_FIRE = ("fire.Fire", "fire.core.Fire", "jsonargparse.CLI", "jsonargparse.auto_cli")
+FIRE = ("fire.Fire", "fire.core.Fire", "jsonargparse.CLI", "jsonargparse.auto_cli")
 MAX_COMMANDS = 64  # that one call may run
 _ADDS = ("add_typer", "add_command")
 _FEW = 3  # statements of a function that only hands on: a docstring, a print
@@ -66,6 +66,13 @@ def offered(target: object, program: Program) -> list[Run]:
         pending += added
     runs: list[Run] = [(function, None) for function in found]
     return runs[:MAX_COMMANDS]
+
+
+def is_first(function: Scope) -> bool:
+    """Whether a function is run before the command that is asked for: the constructor of an object whose methods are
+    offered, what is decorated with `@app.callback()`, and a group itself."""
+    decorators = [d.func if isinstance(d, ast.Call) else d for d in function.decorators]
+    return function.own_name == "__init__" or any(last_name(d) in ("callback", "group") for d in decorators)
 
 
 def chosen(function: ast.expr, scope: Scope, program: Program) -> tuple[Scope, ...]:
@@ -163,7 +170,7 @@ def may_run(name: str | None, written: str) -> bool:
     Python that runs a method of what it is given."""
     last = name.rpartition(".")[2] if name else written
     is_run = (name is None and written in seeder_methods()) or name == _ITER
-    return is_run or name in _FIRE or last in _TRAINED_BY or name in catalogue.names("frameworks", "hf_trainers")
+    return is_run or name in FIRE or last in _TRAINED_BY or name in catalogue.names("frameworks", "hf_trainers")
 
 
 @remembered
@@ -174,7 +181,7 @@ def run_by(name: str | None, call: ast.Call, scope: Scope, program: Program) -> 
 
 def _run_by(name: str | None, call: ast.Call, scope: Scope, program: Program) -> Iterator[Run]:
     last = name.rpartition(".")[2] if name else last_name(call.func)
-    if name in _FIRE:
+    if name in FIRE:
         yield from _fired(call, scope, program)
     elif name == _ITER:
         for owner in (o for items in call.args[:1] for o in _classes(items, scope, program)):
