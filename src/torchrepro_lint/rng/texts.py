@@ -28,6 +28,7 @@ _SAME_ITEMS = frozenset({"list", "tuple", "set", "frozenset", "sorted", "reverse
                          "collections.Counter"})  # fmt: skip
 _KEEPS = frozenset({"unique", "dropna", "tolist", "drop_duplicates"})  # methods of columns and arrays
 _OF_NUMBERS = frozenset({"range", "len", "int", "float", "round", "ord", "id", "hash"})
+_COUNTS = frozenset({"index", "count"})  # methods of lists and texts
 _HASHABLE = frozenset({"tuple", "frozenset"})
 _ANNOTATED = frozenset({"str", "bytes", "Path"})
 _MAPPINGS = frozenset({"Dict", "dict", "Mapping", "MutableMapping", "OrderedDict", "DefaultDict", "defaultdict"})
@@ -192,7 +193,7 @@ class Texts(Domain[Text]):
         if name in _table()["functions"] or (callee is None and method in _table()["methods"]):
             return _BYTES if {name, method} & set(_table()["binary"]) else _TEXT
         wraps = name.removeprefix("builtins.")
-        if wraps in _OF_NUMBERS:
+        if wraps in _OF_NUMBERS or (callee is None and method in _COUNTS):
             return _OTHER
         if wraps in _SAME_ITEMS and call.args:
             whole = of(call.args[-1], scope)
