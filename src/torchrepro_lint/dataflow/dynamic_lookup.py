@@ -17,6 +17,9 @@ from torchrepro_lint.project.declarations import declarations
 from torchrepro_lint.project.names import Variable
 
 
+MAX_WAYS = 8  # in which a name gets its value: a name may be bound a thousand times, and called as often
+
+
 class Pick(NamedTuple):
     """A look-up of the name that `key` has in `module`."""
 
@@ -59,7 +62,7 @@ class MethodPick(NamedTuple):
     @property
     def is_of_each(self) -> bool:
         """Whether the object is one of many, which a loop goes through."""
-        return any(isinstance(b.node, ast.For | ast.AsyncFor) for b in self.scope.bindings_of(self.holder))
+        return any(isinstance(b.node, ast.For | ast.AsyncFor) for b in self.scope.bindings_of(self.holder)[:MAX_WAYS])
 
     def said(self) -> list[str]:
         """The names that the code says the method may have, where the value of `key` is not known: those that it is
@@ -85,10 +88,7 @@ def picked_method(function: ast.expr, scope: Scope, program: Program) -> MethodP
     """The look-up that gives the method which is called, there or above: `run = getattr(self, mode)`, `run(loader)`."""
     if "getattr" not in scope.facts.calls:
         return None
-    written = (
-        [b.value for b in scope.bindings_of(function) if not b.path] if isinstance(function, ast.Name) else [function]
-    )
-    for value in written:
+    for value in (function, *(b.value for b in scope.bindings_of(function)[:MAX_WAYS] if not b.path)):
         match value:
             case ast.Call(func=ast.Name(id="getattr"), args=[holder, key, *_]):
                 return MethodPick(holder, key, scope) if _module(holder, scope, program) is None else None
