@@ -16,7 +16,6 @@ from torchrepro_lint.index import Scope, last_name
 from torchrepro_lint.project.declarations import declarations
 from torchrepro_lint.project.names import Variable
 
-
 MAX_WAYS = 8  # in which a name gets its value: a name may be bound a thousand times, and called as often
 
 
