@@ -44,6 +44,7 @@ from torchrepro_lint.seeding.run_by import (
     IMPORTS,
     Run,
     commands,
+    deployed,
     handlers,
     is_first,
     offered,
@@ -130,6 +131,10 @@ class _Interpreter:
             frame = Frame(entry.facts.scope)
             state = self.effects.seed(Seeder(FAMILIES, made, entry.facts.scope, None, "constant"), state, frame)
             state = self._function(function, None, frame, state)
+        for runs, is_apart in deployed(entry.facts, self.program):
+            with self.effects.process_of(runs[0][0]) if is_apart else nullcontext(state) as begun:
+                for function, owner in runs:
+                    begun = self._function(function, None, Frame(entry.facts.scope), begun, owner)
         for facts in tuple(self.found.files):
             for function in handlers(facts, self.program):
                 self._function(function, None, Frame(facts.scope), state)
