@@ -557,11 +557,7 @@ class _Interpreter:
         if meaning is not None:
             return self._external(meaning, call, state, scope, frame)
         with self.effects.at(call, scope):
-            if (
-                last_name(call.func) == "remote"
-                and self._callees.is_job(callee, call, scope)
-                and not self._is_local_ray
-            ):
+            if self._callees.is_job(callee, call, scope) and not self._is_local_ray:
                 self._job(callee, call, frame)
                 return state
             if callee.kind == "class":
@@ -670,6 +666,8 @@ class _Interpreter:
         """Whether a call runs functions in processes that share nothing with this one, not even by a fork."""
         if self._callees.spawns(name, call):
             return not self._is_local_ray
+        if self._callees.sends_away(name, call, scope):
+            return True
         if name == "multiprocessing.Process":
             chosen = [c for f in self.found.files for c, _ in f.calls.get("set_start_method", ())]
         elif isinstance(call.func, ast.Attribute) and call.func.attr == "Process":

@@ -317,6 +317,8 @@ class Summaries:
             name = _constructed(callee)
             if name in EXITS or name == IMPORTS or callees.hands_on(name, call) or _runs_workers(name):
                 return None
+            if callees.sends_away(name, call, scope):
+                return None
             given = list(callees.given(name, call, scope))
             has_classes = any(function.kind == "class" for function in given)
             if (
@@ -330,7 +332,7 @@ class Summaries:
             return None
         if self._program.project.configured.of_own(callee) is not None:
             return None
-        if last_name(call.func) == "remote" and callees.is_job(callee, call, scope):
+        if callees.is_job(callee, call, scope):
             return None
         if callee.kind == "class":
             bases = callees.inherited_constructors(callee)
