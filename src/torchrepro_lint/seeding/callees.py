@@ -272,15 +272,19 @@ class Callees:
     def sends_away(self, name: str | None, call: ast.Call, scope: Scope) -> bool:
         """Whether a call has other processes, which begin afresh, run a function that it is given: `executor.submit(f)`
         of submitit, `Parallel(n_jobs=4)(delayed(f)(x) for x in items)` of joblib."""
-        if name is None:
-            rows = catalogue.names("callables", "elsewhere_methods")
-            row = rows.get(last_name(call.func)) if isinstance(call.func, ast.Attribute) else None
-            return row is not None and is_made_by(row, call.func.value, scope, self._program)  # type: ignore[attr-defined]
-        row = catalogue.names("callables", "pooled").get(name)
-        around = (n for n in scope.facts.ancestors(call) if isinstance(n, ast.Call)) if row is not None else iter(())
+        if name is not None:
+            row = catalogue.names("callables", "pooled").get(name)
+            return row is not None and self._has_workers(row, call, scope)
+        row = catalogue.names("callables", "elsewhere_methods").get(last_name(call.func))
+        is_method = row is not None and isinstance(call.func, ast.Attribute)
+        return is_method and is_made_by(row, call.func.value, scope, self._program)  # type: ignore[arg-type,attr-defined]
+
+    def _has_workers(self, row: Mapping[str, Any], call: ast.Call, scope: Scope) -> bool:
+        """Whether the pool around a call has several workers, and no option that may keep the work in this process."""
+        around = (n for n in scope.facts.ancestors(call) if isinstance(n, ast.Call))
         pools = (p for outer in around for p in self._program.results(outer.func, scope))
-        pool = next((p for p in pools if row is not None and p.callee in row["pools"]), None)
-        if row is None or pool is None or any(keyword_value(pool.node, option) is not None for option in row["unless"]):
+        pool = next((p for p in pools if p.callee in row["pools"]), None)
+        if pool is None or any(keyword_value(pool.node, option) is not None for option in row["unless"]):
             return False
         count = Call(pool.node, pool.scope, str(pool.callee), self._program).literal(row["workers"], 0)
         return count is not UNKNOWN and count not in (None, 1)

@@ -317,12 +317,11 @@ class Summaries:
             name = _constructed(callee)
             if name in EXITS or name == IMPORTS or callees.hands_on(name, call) or _runs_workers(name):
                 return None
-            if callees.sends_away(name, call, scope):
-                return None
             given = list(callees.given(name, call, scope))
             has_classes = any(function.kind == "class" for function in given)
             if (
                 has_classes
+                or (given and callees.sends_away(name, call, scope))
                 or run_by(name, call, scope, self._program)
                 or not self._draws_itself(name, call, scope, draws)
             ):
