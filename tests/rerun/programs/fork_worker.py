@@ -11,7 +11,7 @@ class Noisy(Dataset):
         return 16
 
     def __getitem__(self, index):
-        return torch.full((8,), os.urandom(1)[0] / 256)  # cause 1
+        return torch.full((8,), int.from_bytes(os.urandom(4), "little") / 2**32)  # cause 1
 
 
 torch.manual_seed(0)
