@@ -386,7 +386,7 @@ class Evaluation(Generic[V]):
             ):
                 return self._join([*(self(*site) for site in defaults), self._unknown(expr, scope)])
             case Result(callee=str() | None as callee, node=call, scope=made):
-                passed = keyword_value(call, expr.attr) or _kept(callee, call, expr)
+                passed = keyword_value(call, expr.attr) or _kept(callee, call, expr.attr)
                 if passed is not None:  # loader.sampler is what was passed as sampler=
                     return self(passed, made)
             case Reference(target=str() as name):
@@ -422,6 +422,7 @@ class Evaluation(Generic[V]):
         bindings = [self._values.kept(*pair, owner) for base in classes for pair in base.attributes.get(name, ())]
         nearest = next((base for base in classes if name in base.bindings), None)
         bindings += [(b, nearest) for b in nearest.bindings[name]] if nearest is not None else []
+        bindings = bindings or self._values.kept_above(owner, name)
         if not bindings:
             return self._domain.attribute(expr, scope, self)
         key = (name, owner)
@@ -654,6 +655,22 @@ class Values(Evaluation["list[Origin]"]):
             above = None
         return call, above if isinstance(above, Scope) else None
 
+    def kept_above(self, owner: Scope, name: str) -> list[tuple[Binding, Scope]]:
+        """What an object keeps because the constructor of a library's class, from which its class is derived, does so
+        with what it is given: `super().__init__(env)`, where that is a wrapper of environments."""
+        rows = catalogue.names("callables", "keeps")
+        base = next((b for b in self._names.bases(owner) if isinstance(b, str) and b in rows), None)
+        own = self._names.method(owner, CONSTRUCTOR) if base is not None else None
+        for _ in range(MAX_CONSTRUCTORS):
+            if own is None:
+                break
+            call, above = self._call_upwards(own)
+            given = keyword_value(call, name) or _kept(base, call, name)
+            if above is None and given is not None:
+                return [self.kept(Binding("assign", call, given), own, owner)]
+            own = above
+        return []
+
     def classes_of_self(self, owner: Scope, name: str) -> list[Scope]:
         """The classes whose `self.name` a method of a class may read: those that are derived from it, where it leaves
         the name open; these as well, where they override an attribute of a class that is never made itself."""
@@ -876,10 +893,10 @@ def _may_end(function: Scope) -> bool:
     return answers and isinstance(function.node, FunctionNode) and not leaves(function.node.body, caught=False)
 
 
-def _kept(callee: str | None, call: ast.Call, expr: ast.Attribute) -> ast.expr | None:
+def _kept(callee: str | None, call: ast.Call, name: str) -> ast.expr | None:
     """The argument, passed by its place, that an object keeps as an attribute of the same name."""
     row = catalogue.names("callables", "keeps").get(callee) if callee is not None else None
-    place = row["positions"].get(expr.attr) if row is not None else None
+    place = row["positions"].get(name) if row is not None else None
     if place is None or any(isinstance(a, ast.Starred) for a in call.args[: place + 1]):
         return None
     return call.args[place] if place < len(call.args) else None
