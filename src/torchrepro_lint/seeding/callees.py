@@ -88,8 +88,6 @@ class Callees:
     def _method_of_instantiated(self, function: ast.expr, scope: Scope) -> tuple[Scope, ...]:
         """What is called of an object that Hydra makes, `instantiate(cfg.engine).run()`, or of one of a class that it
         gives, `get_class(cfg.model._target_)(4)(x)`; and that class."""
-        if self._program.project.text.mentioning("hydra") == []:
-            return ()
         named = [t for t in self._given_by_name(function, scope) if isinstance(t, Scope)]
         found = [
             m for owner in self._made_by_default(function, scope) for m in self._own(owner, ("__call__", "forward"))
@@ -118,7 +116,8 @@ class Callees:
         if defaults is None or not isinstance(function, ast.Call | ast.Name):
             return []
         calls = [r for r in self._program.results(function, scope) if r.callee in known and r.node.args]
-        return [target for r in calls for target in defaults.named(r.node.args[0], r.scope)]
+        named = [target for r in calls for target in defaults.named(r.node.args[0], r.scope)]
+        return named or [*defaults.definitions(function, scope)]
 
     def _layers(self, function: ast.expr, scope: Scope) -> tuple[Scope, ...]:
         """What runs where a sequence of layers is called: the `forward` of those that the project defines."""
