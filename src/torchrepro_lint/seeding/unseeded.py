@@ -15,7 +15,7 @@ from torchrepro_lint.rng.entropy import Entropy
 from torchrepro_lint.seeding.seeding import MAYBE, SEEDED, UNSEEDED, Link, Seeding, Witness
 from torchrepro_lint.seeding.stand_ins import DESCRIBES
 from torchrepro_lint.seeding.unfollowed import (
-    makes_anew,
+    is_drawn_by,
     may_train,
     may_use_tensors,
     never_seeds,
@@ -175,8 +175,8 @@ def _unseen(seeding: Seeding, program: Program) -> Unseeded | None:
         return None
     unseen = opaque(seeding, program)
     if not never_seeds("torch", program):
-        makes = (link for link in unseen if makes_anew(link, program))
-        unseen = [] if seeding.loads_weights or not never_seeds_itself(seeding, program) else list(makes)
+        is_alone = never_seeds_itself(seeding, program)
+        unseen = [step for step in unseen if is_alone and is_drawn_by(step, seeding, program)]
     if not unseen:
         return None
     return Unseeded(UNSEEN, ("torch",), None, {}, certain=False, unseen=tuple(unseen[:MAX_SHOWN]))
