@@ -742,8 +742,8 @@ class Values(Evaluation["list[Origin]"]):
             )
         return [n for name in found for n in (self._project.modules_like(name, importer) if ANY in name else [name])]
 
-    def named_by(self, function: Scope, call: ast.Call, scope: Scope) -> list[Scope]:
-        """The classes and functions of the project that a call of a function gives which imports what a text names."""
+    def named_by(self, function: Scope, call: ast.Call, scope: Scope) -> list[str | Scope]:
+        """The classes and functions that a call of a function gives which imports what a text names."""
         if function not in self._importers:
             from torchrepro_lint.dataflow.texts import importer_of  # not before a function of the project is called
 
@@ -753,7 +753,7 @@ class Values(Evaluation["list[Origin]"]):
         texts = [o.value for o in self.value(*given) if isinstance(o, Constant)] if given is not None else []
         bindings = [Binding("import", call, target=t.replace(":", ".")) for t in texts if isinstance(t, str)]
         found = [self._names.imported(binding, scope.facts) for binding in bindings]
-        return [target for target in found if isinstance(target, Scope) and target.kind in ("function", "class")]
+        return [t for t in found if isinstance(t, str) or (isinstance(t, Scope) and t.kind in ("function", "class"))]
 
     def made_of_given(self, callee: str, call: ast.Call, scope: Scope) -> list[tuple[Scope, ast.Call]]:
         """The classes of the project of which a library's function gives an object, with calls."""

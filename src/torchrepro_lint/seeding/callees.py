@@ -10,7 +10,7 @@ from typing import TypeAlias
 
 from torchrepro_lint import catalogue
 from torchrepro_lint.dataflow import Call, Program, Site, remembered
-from torchrepro_lint.dataflow.abstract_values import Display, Origin, Result, Unknown
+from torchrepro_lint.dataflow.abstract_values import Display, Origin, Reference, Result, Unknown
 from torchrepro_lint.dataflow.binding import is_super
 from torchrepro_lint.dataflow.filling import filling
 from torchrepro_lint.dataflow.frames import HANDS_ON, Frame
@@ -85,10 +85,10 @@ class Callees:
                     return target if is_job else None
         return None
 
-    def _method_of_instantiated(self, function: ast.expr, scope: Scope) -> tuple[Scope, ...]:
+    def _method_of_instantiated(self, function: ast.expr, scope: Scope) -> tuple[str | Scope, ...]:
         """What is called of an object that Hydra makes, `instantiate(cfg.engine).run()`, or of one of a class that it
         gives, `get_class(cfg.model._target_)(4)(x)`; and that class."""
-        named = [t for t in self._given_by_name(function, scope) if isinstance(t, Scope)]
+        named = self._given_by_name(function, scope)
         found = [
             m for owner in self._made_by_default(function, scope) for m in self._own(owner, ("__call__", "forward"))
         ]
@@ -117,7 +117,8 @@ class Callees:
             return []
         calls = [r for r in self._program.results(function, scope) if r.callee in known and r.node.args]
         named = [target for r in calls for target in defaults.named(r.node.args[0], r.scope)]
-        return named or [*defaults.definitions(function, scope)]
+        found = named or [o.target for o in defaults.value(function, scope) if isinstance(o, Reference)]
+        return [t for t in found if isinstance(t, str) or t.kind != "module"]
 
     def _layers(self, function: ast.expr, scope: Scope) -> tuple[Scope, ...]:
         """What runs where a sequence of layers is called: the `forward` of those that the project defines."""
