@@ -24,7 +24,8 @@ MAX_FUNCTIONS = 400  # that something chosen at run time may run, by their names
 _SIGNS = ("seed", "Seed", "SEED", "eterminis", "eproduc", "andomness", "t_random", "x_random", "state(")
 _SEED_ARGUMENT = re.compile(r"(?:\w+_)?seed", re.IGNORECASE)
 # What these are given as `seed=` is for one object, or for the generators of another framework.
-_OWN_SEED = ("torch.", "numpy.", "random.", "sklearn.", "tensorflow.", "jax.", "datasets.")
+_OWN_SEED = ("torch.", "numpy.", "random.", "sklearn.", "tensorflow.", "jax.", "datasets.", "optuna.", "xgboost.",
+             "lightgbm.", "catboost.", "albumentations.")  # fmt: skip
 _OF_INTEREST = ("torch", "numpy", "random")  # one of which a file that draws mentions
 _TENSORS = ("torch", "pytorch", "lightning", "accelerate", "transformers", "timm", "monai", "diffusers", "peft",
             "stable_baselines3", "sb3_contrib")  # fmt: skip
