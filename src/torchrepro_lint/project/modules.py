@@ -18,11 +18,15 @@ from torchrepro_lint.tracking import Memo, Rests, Tracker
 
 # An installed package wins over a project folder of the same name that has no `__init__.py`.
 INSTALLED = frozenset({
-    "accelerate", "albumentations", "datasets", "deepspeed", "dgl", "diffusers", "evaluate", "fairseq",
-    "gradio", "gym", "gymnasium", "hydra", "ignite", "jax", "keras", "kornia", "librosa", "lightning", "mlflow",
-    "monai", "nltk", "numpy", "ogb", "openai", "optuna", "pandas", "peft", "pytorch_lightning", "ray", "scipy",
-    "sklearn", "spacy", "stable_baselines3", "tensorboard", "tensorflow", "timm", "tokenizers", "torch",
-    "torch_geometric", "torchaudio", "torchvision", "transformers", "trl", "wandb",
+    "accelerate", "albumentations", "bitsandbytes", "catboost", "colossalai", "composer", "datasets", "deepspeed",
+    "detectron2", "dgl", "diffusers", "evaluate", "fairseq", "fastai", "flash_attn", "flwr", "gradio", "gym",
+    "gymnasium", "hydra", "ignite", "imgaug", "jax", "keras", "kornia", "librosa", "lightgbm", "lightning", "mlflow",
+    "mmcv", "mmdet", "mmengine", "mmpretrain", "mmseg", "monai", "nemo", "nltk", "numpy", "ogb", "omegaconf",
+    "onnxruntime", "openai", "optuna", "pandas", "peft", "pettingzoo", "pytorch_lightning", "ray", "safetensors",
+    "scipy", "segmentation_models_pytorch", "sentence_transformers", "sklearn", "skorch", "spacy", "speechbrain",
+    "stable_baselines3", "tensorboard", "tensorflow", "tianshou", "timm", "tokenizers", "torch", "torch_geometric",
+    "torchaudio", "torchmetrics", "torchtext", "torchtune", "torchvision", "transformers", "trl", "unsloth", "vllm",
+    "wandb", "xgboost",
 })  # fmt: skip
 # Inside a package, these names mean the installed ones: `import torch` in a file of `models`, beside `models/torch`.
 _OUTSIDE = frozenset({"torch", "torchvision", "numpy", "scipy", "sklearn", "pandas"})
