@@ -72,7 +72,8 @@ class ModuleFinder:
         first, last = self._on_search_path(importer)
         bases = (*first, *self._bases(os.path.dirname(importer), name), *last)
         places = (place for place in self._places(_parts(name), bases) if place[0] != importer)
-        return next((place for place in places if not _falls_short(place, name, modules)), found)
+        other = None if name.partition(".")[0] in INSTALLED else found  # a library has it
+        return next((place for place in places if not _falls_short(place, name, modules)), other)
 
     def functions(self, named: Iterable[tuple[str, str]]) -> dict[str, list[str]]:
         """File -> its functions, of those that packaging names, each with its module."""
