@@ -56,7 +56,7 @@ class Callees:
                 return (method,)
         found = self._program.runs(call, scope) or methods_of_unpickled(call, scope, self._program)
         found = found or self._method_of_instantiated(function, scope) or chosen(function, scope, self._program)
-        found = found or self._remote(function, scope)
+        found = found or self._remote(function, scope) or tuple(self._held_by_partial(function, scope))
         return found or self._layers(function, scope) or seeder_of_unknown(call, scope, self._program)
 
     def _remote(self, function: ast.expr, scope: Scope) -> tuple[Scope, ...]:
