@@ -71,6 +71,7 @@ MAX_UPDATES = 64  # of one name in a row, `x = f(x)`: far more than is followed,
 MAX_CONSTRUCTORS = 8  # one above the other, by which an argument is passed on
 MAX_SETTERS = 12  # files that mention a class, of whose objects attributes are set
 MAX_MODULES = 16  # of which one is imported by its name
+_IMPORTERS = ("importlib.import_module", "builtins.__import__")
 _NOWHERE = MAX_DEPTH + 1
 _NO_CIRCLE: frozenset[Part] = frozenset()
 
@@ -511,7 +512,7 @@ class Evaluation(Generic[V]):
             found = self._parsed(call, scope)
         if found is not None:
             return found
-        modules = self._imported_by_name(call, scope) if callee == "importlib.import_module" else []
+        modules = self._imported_by_name(call, scope) if callee in _IMPORTERS else []
         if modules:
             return self._join([self._domain.reference(module, call, scope) for module in modules])
         if callee == "builtins.dict" and (written := self._values.written_out(call, scope)) is not None:
@@ -539,6 +540,8 @@ class Evaluation(Generic[V]):
         """The project's modules that `import_module(f"models.{name}")` may give; none where it may be many."""
         is_plain = len(call.args) == 1 and all(k.arg == "package" for k in call.keywords)
         names = self._values.names_like(call.args[0], scope) if is_plain else []
+        if isinstance(call.func, ast.Name) and call.func.id == "__import__":  # gives the package at the top
+            names = [name.partition(".")[0] for name in names]
         bindings = [Binding("import", call, target=name) for name in names if not name.startswith(".")]
         found = [self._names.imported(binding, scope.facts) for binding in bindings]
         return [module for module in found if isinstance(module, Scope)] if len(found) <= MAX_MODULES else []
