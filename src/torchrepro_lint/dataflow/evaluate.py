@@ -71,6 +71,7 @@ MAX_UPDATES = 64  # of one name in a row, `x = f(x)`: far more than is followed,
 MAX_CONSTRUCTORS = 8  # one above the other, by which an argument is passed on
 MAX_SETTERS = 12  # files that mention a class, of whose objects attributes are set
 MAX_MODULES = 16  # of which one is imported by its name
+_IMPORTERS = ("importlib.import_module", "builtins.__import__")
 _NOWHERE = MAX_DEPTH + 1
 _NO_CIRCLE: frozenset[Part] = frozenset()
 
@@ -512,7 +513,7 @@ class Evaluation(Generic[V]):
             found = self._parsed(call, scope)
         if found is not None:
             return found
-        modules = self._imported_by_name(call, scope) if callee == "importlib.import_module" else []
+        modules = self._imported_by_name(call, scope) if callee in _IMPORTERS else []
         if modules:
             return self._join([self._domain.reference(module, call, scope) for module in modules])
         if callee == "builtins.dict" and (written := self._values.written_out(call, scope)) is not None:
@@ -540,6 +541,8 @@ class Evaluation(Generic[V]):
         """The project's modules that `import_module(f"models.{name}")` may give; none where it may be many."""
         is_plain = len(call.args) == 1 and all(k.arg == "package" for k in call.keywords)
         names = self._values.names_like(call.args[0], scope) if is_plain else []
+        if isinstance(call.func, ast.Name) and call.func.id == "__import__":  # gives the package at the top
+            names = [name.partition(".")[0] for name in names]
         bindings = [Binding("import", call, target=name) for name in names if not name.startswith(".")]
         found = [self._names.imported(binding, scope.facts) for binding in bindings]
         return [module for module in found if isinstance(module, Scope)] if len(found) <= MAX_MODULES else []
@@ -759,8 +762,8 @@ class Values(Evaluation["list[Origin]"]):
             )
         return [n for name in found for n in (self._project.modules_like(name, importer) if ANY in name else [name])]
 
-    def named_by(self, function: Scope, call: ast.Call, scope: Scope) -> list[Scope]:
-        """The classes and functions of the project that a call of a function gives which imports what a text names."""
+    def named_by(self, function: Scope, call: ast.Call, scope: Scope) -> list[str | Scope]:
+        """The classes and functions that a call of a function gives which imports what a text names."""
         if function not in self._importers:
             from torchrepro_lint.dataflow.texts import importer_of  # not before a function of the project is called
 
@@ -770,7 +773,7 @@ class Values(Evaluation["list[Origin]"]):
         texts = [o.value for o in self.value(*given) if isinstance(o, Constant)] if given is not None else []
         bindings = [Binding("import", call, target=t.replace(":", ".")) for t in texts if isinstance(t, str)]
         found = [self._names.imported(binding, scope.facts) for binding in bindings]
-        return [target for target in found if isinstance(target, Scope) and target.kind in ("function", "class")]
+        return [t for t in found if isinstance(t, str) or (isinstance(t, Scope) and t.kind in ("function", "class"))]
 
     def made_of_given(self, callee: str, call: ast.Call, scope: Scope) -> list[tuple[Scope, ast.Call]]:
         """The classes of the project of which a library's function gives an object, with calls."""

@@ -21,7 +21,7 @@ from torchrepro_lint.dataflow.binding import argument_place, parameter_at
 from torchrepro_lint.dataflow.enclosing import DEFINITIONS, ancestors, block_of, run_with
 from torchrepro_lint.dataflow.reaching_definitions import reads
 from torchrepro_lint.dataflow.references import imported_reads, reads_of_target
-from torchrepro_lint.index import LoopNode, ModuleFacts, Scope, calls_in, last_name, names_in, walk
+from torchrepro_lint.index import LoopNode, ModuleFacts, Scope, arguments_of, calls_in, last_name, names_in, walk
 from torchrepro_lint.project.declarations import attribute_of, flags_of
 from torchrepro_lint.rng.draws import Draw
 from torchrepro_lint.rng.seed_options import SEED_NAME
@@ -425,18 +425,26 @@ def _is_partial(load: ast.Call, made: Collection[str]) -> bool:
 
 
 def _is_trained_between(built: ast.AST, load: ast.Call, facts: ModuleFacts) -> bool:
-    """Whether a loop of the same block ends between the two that makes the weights which are loaded: the best ones."""
+    """Whether the same block makes the weights which are loaded, the best ones, between the two: a loop does, or a
+    statement that trains or saves what was built."""
     around, first = set(facts.ancestors(load)), built.lineno  # type: ignore[attr-defined]
     blocks = (getattr(a, "body", []) for a in facts.ancestors(built) if a in around)
+    made = names_in(*getattr(facts.statement(built), "targets", ()))
     return any(
-        isinstance(n, ast.For | ast.While)
+        isinstance(n, ast.For | ast.While | ast.Expr | ast.Assign)
         and n not in around
         and first < n.lineno < load.lineno
-        and any(re.search(_TRAINING, last_name(call.func)) for call in calls_in(n))
+        and any(_makes(made if isinstance(n, ast.Expr | ast.Assign) else None, call) for call in calls_in(n))
         for block in blocks
         if isinstance(block, list)
         for n in block
     )
+
+
+def _makes(made: Set[str] | None, call: ast.Call) -> bool:
+    """Whether a call, by its name, trains or saves what has one of these names, or whatever it is."""
+    is_meant = made is None or not made.isdisjoint(names_in(*arguments_of(call)))
+    return is_meant and re.search(_TRAINING, last_name(call.func)) is not None
 
 
 def _copies(load: ast.Call) -> bool:
