@@ -14,10 +14,11 @@ from torchrepro_lint import catalogue
 from torchrepro_lint.dataflow import CallSite, Program, Site, remembered, remembered_in_file
 from torchrepro_lint.dataflow.abstract_values import Display, Element, Origin, Parameter, Reference, Result, Unknown
 from torchrepro_lint.dataflow.binding import argument_for, value_for
-from torchrepro_lint.dataflow.conditions import PathCondition, conditions, is_ruled_out
+from torchrepro_lint.dataflow.conditions import PathCondition, comes_out, conditions, is_ruled_out
 from torchrepro_lint.dataflow.run_constant import is_in_worker
 from torchrepro_lint.index import Binding, FunctionNode, ModuleFacts, Scope, arguments_of, calls_in, walk
 from torchrepro_lint.project.disk import required
+from torchrepro_lint.project.unknown import UNKNOWN
 from torchrepro_lint.project.versions import allows_from
 from torchrepro_lint.rng.draws import draw_of
 from torchrepro_lint.rng.generators import is_drawn_from
@@ -109,11 +110,21 @@ class WorkerCalls:
                 name = value.id if isinstance(value, ast.Name) else ""
                 if scope.binding_scope(name) is scope and scope.name.endswith("__init__"):
                     passed = argument_for(made.node, scope, name)
-                    return Site(passed, made.scope) if isinstance(passed, ast.expr) else None
+                    if isinstance(passed, ast.expr):
+                        return Site(passed, made.scope)
+                    is_called = self.program.names.method(owner, "__init__") is scope
+                    return self._default(name, scope) if passed is None and is_called else None
             is_set_once = len(arms) > 1 and all(scope.name.endswith("__init__") for _, scope in sets)
             chosen = self._chosen_arm(arms) if is_set_once else None
             if chosen is not None:
                 return chosen
+        return None
+
+    def _default(self, name: str, constructor: Scope) -> Site | None:
+        """What a parameter has that the constructor call in hand leaves out, if nothing else is ever bound to it."""
+        match constructor.bindings.get(name):
+            case [Binding(kind="parameter", value=ast.expr() as value)]:
+                return Site(value, constructor.parent or constructor)
         return None
 
     def _chosen_arm(self, arms: list[Site]) -> Site | None:
@@ -155,28 +166,25 @@ class WorkerCalls:
 
     def _is_ruled_out(self, node: ast.AST, scope: Scope) -> bool:
         """Whether a place is not reached with what the constructor call in hand passes."""
-        return any(self._passed(c.test, scope) is (not c.holds) for c in conditions(node, scope))
+        tests = conditions(node, scope)
+        return any(comes_out(c.test, lambda read: self._passed(read, scope)) is (not c.holds) for c in tests)
 
-    def _passed(self, test: ast.expr, scope: Scope) -> object:
-        """How a test comes out of what the constructor call in hand passes; None where it is not known."""
-        match test:
-            case ast.UnaryOp(op=ast.Not(), operand=inner):
-                known = self._passed(inner, scope)
-                return None if known is None else not known
-            case ast.Attribute(attr=attr) if scope.method_class is not None and scope.is_self(test.value):
-                given = self._given(scope.method_class, attr)
-                value = self.program.literal(given.node, given.scope) if given is not None else None
-                return value if isinstance(value, bool) else None
-            case ast.Name(id=name):
+    def _passed(self, read: ast.expr, scope: Scope) -> object:
+        """The constant that something read has by what the constructor call in hand passes."""
+        given: Site | None = None
+        match read:
+            case ast.Attribute(attr=attr) if (owner := scope.method_class) is not None and scope.is_self(read.value):
+                sets = (base.attributes.get(attr, ()) for base in self.program.names.classes(owner))
+                if all(where.name.endswith("__init__") for places in sets for _, where in places):
+                    given = self._given(owner, attr)
+            case ast.Name(id=name) if scope.name.endswith("__init__"):
                 made = self.made.get(id(scope.parent)) if scope.parent is not None else None
-                match scope.bindings.get(name) if scope.name.endswith("__init__") else None:
+                match scope.bindings.get(name):
                     case [Binding(kind="parameter") as parameter] if made is not None:
                         given = value_for(made.node, made.scope, scope, parameter)
-                    case _:
-                        return None
-                value = self.program.literal(given.node, given.scope) if given is not None else None
-                return value if isinstance(value, bool) else None
-        return None
+            case ast.Constant(value=value):
+                return value
+        return self.program.literal(given.node, given.scope) if given is not None else UNKNOWN
 
     def _passes(self, condition: PathCondition, scope: Scope) -> bool:
         """Whether a worker comes through a test the first time: `if worker_info is not None`, and `if not self.seeded`
