@@ -79,14 +79,14 @@ def everywhere(
     return bool(calls) and all(everywhere(holds, *call, program, depth + 1) for call in calls or ())
 
 
-def is_ruled_out(node: ast.AST, scope: Scope, call: CallSite, program: Program) -> bool:
+def is_ruled_out(node: ast.AST, scope: Scope, call: CallSite, program: Program, *around: CallSite) -> bool:
     """Whether a place in a function is not reached with the constants that one call gives it: `return names` under
-    `if names_only`, where that is left out."""
+    `if names_only`, where that is left out. The call may hand on what those `around` it give its own function."""
     function = scope.function
 
     def value(expr: ast.expr) -> object:
         if isinstance(expr, ast.Name) and expr.id in function.bindings:
-            return _argument(expr.id, call, function, program)
+            return _argument(expr.id, (call, *around), function, program)
         return program.literal(expr, function)
 
     return any(comes_out(c.test, value) is (not c.holds) for c in conditions(node, scope))
@@ -119,11 +119,13 @@ def comes_out(test: ast.expr, value: Callable[[ast.expr], object]) -> bool | Non
     return None
 
 
-def _argument(name: str, call: CallSite, function: Scope, program: Program) -> object:
-    """The constant that a parameter has in a call, if that is all that it is ever bound to."""
+def _argument(name: str, calls: Sequence[CallSite], function: Scope, program: Program) -> object:
+    """The constant that a parameter has in the first of the calls, if that is all that it is ever bound to."""
     match function.bindings.get(name):
         case [Binding(kind="parameter") as parameter]:
-            given = value_for(*call, function, parameter)
+            given = value_for(*calls[0], function, parameter)
+            if given is not None and isinstance(given.node, ast.Name) and calls[1:]:
+                return _argument(given.node.id, calls[1:], given.scope, program)
             return program.literal(*given) if given is not None else UNKNOWN
     return UNKNOWN
 

@@ -17,6 +17,7 @@ from torchrepro_lint.dataflow.binding import argument_for, value_for
 from torchrepro_lint.dataflow.conditions import PathCondition, comes_out, conditions, is_ruled_out
 from torchrepro_lint.dataflow.run_constant import is_in_worker
 from torchrepro_lint.index import Binding, FunctionNode, ModuleFacts, Scope, arguments_of, calls_in, walk
+from torchrepro_lint.loading.exchanged import Exchange
 from torchrepro_lint.project.disk import required
 from torchrepro_lint.project.unknown import UNKNOWN
 from torchrepro_lint.project.versions import allows_from
@@ -24,6 +25,7 @@ from torchrepro_lint.rng.draws import draw_of
 from torchrepro_lint.rng.generators import is_drawn_from
 
 MAX_CALLS = 1500
+MAX_HANDED_ON = 3  # calls, each of which is in a function that the next one calls
 _RESEEDING = ("seed", "manual_seed", "setstate", "set_state")
 _SEEDERS = {"numpy.random.seed": "numpy", "random.seed": "python"}
 
@@ -53,6 +55,7 @@ class WorkerCalls:
         self.unseen = False
         self.entry = ""
         self.made: dict[int, Result] = {}  # class -> the construction that is looked at
+        self._exchanged: dict[tuple[int, str], list[Exchange]] = {}  # by class: what attributes are set to later
         self._seen: set[tuple[int, ...]] = set()
         self._choosing: set[int] = set()  # the attributes whose values are worked out
 
@@ -70,33 +73,42 @@ class WorkerCalls:
         """Where a value comes from; an attribute that a constructor was given, from the call that is looked at."""
         owner = scope.method_class
         if owner is not None and isinstance(expr, ast.Attribute) and isinstance(expr.value, ast.Name):
-            passed = self._given(owner, expr.attr) if expr.value.id == scope.function.self_name else None
+            is_own = expr.value.id == scope.function.self_name
+            if is_own and (id(owner), expr.attr) in self._exchanged:
+                exchanges = self._exchanged[id(owner), expr.attr]
+                self.unseen = self.unseen or not exchanges
+                return [origin for exchange in exchanges for origin in self._chosen(*exchange)]
+            passed = self._given(owner, expr.attr) if is_own else None
             if passed is not None:
                 return self._chosen(passed)
         return self.program.origins(expr, scope)
 
-    def _chosen(self, passed: Site) -> list[Origin]:
+    def _chosen(self, passed: Site, within: tuple[CallSite, ...] = ()) -> list[Origin]:
         """Where a value comes from, without what a function returns only for other arguments than those that it has
-        there: `transform_for("test")`."""
+        there: `transform_for("test")`, or `transform_for(split)` in a call of its own function."""
         call, scope = passed.node, passed.scope
         if isinstance(call, ast.Name) and (owner := scope.binding_scope(call.id)) is not None:
             match owner.bindings.get(call.id):
                 case [Binding(kind="assign", value=ast.Call() as made)]:
                     call, scope = made, owner
-        origins = self.program.origins(*passed)
-        if not isinstance(call, ast.Call):
-            return origins
-        return [o for o in origins if not (isinstance(o, Result) and self._is_for_others(o, call, scope))]
-
-    def _is_for_others(self, made: Result, call: ast.Call, scope: Scope) -> bool:
-        function = made.scope.function
-        if self.program.resolve(call.func, scope) is not function:
-            return False
-        return is_ruled_out(made.node, made.scope, (call, scope), self.program)
+        callees = self.program.values.callees(call, scope) if isinstance(call, ast.Call) else []
+        function = callees[0] if len(callees) == 1 else None
+        if not isinstance(call, ast.Call) or not isinstance(function, Scope) or len(within) >= MAX_HANDED_ON:
+            return self.program.origins(*passed)
+        calls = ((call, scope), *within)
+        given = [r for r in function.returns if not is_ruled_out(r, function, calls[0], self.program, *within)]
+        if len(given) == len(function.returns):
+            return self.program.origins(*passed)
+        return [origin for returned in given for origin in self._chosen(Site(returned, function), calls)]
 
     def hold(self, owner: Scope, made: Result) -> None:
         """Look at this construction of a class from now on, in the methods that it inherits too."""
         self.made.update({id(base): made for base in self.program.names.classes(owner)})
+
+    def exchange(self, owner: Scope, values: Mapping[str, list[Exchange]]) -> None:
+        """Take these values for attributes of the object that is looked at, in place of those that it was made with."""
+        for base in self.program.names.classes(owner) if values else ():
+            self._exchanged.update({(id(base), attr): value for attr, value in values.items()})
 
     def _given(self, owner: Scope, attr: str) -> Site | None:
         """What `self.attr` is set to in the constructor call in hand: what that passes, or what it chooses."""
