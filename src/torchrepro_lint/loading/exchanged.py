@@ -15,23 +15,23 @@ from torchrepro_lint.index import Scope
 INSIDE = "dataset"  # the attribute of a subset by which the data set is changed that it is one of
 
 
-class Exchange(NamedTuple):
+class SetTo(NamedTuple):
     """What an attribute is set to, and the call of the method that does so, if it is done by one."""
 
     value: Site
     within: tuple[CallSite, ...] = ()
 
 
-def exchanged(held: ast.expr, scope: Scope, owner: Scope, program: Program) -> dict[str, list[Exchange]]:
+def exchanged(held: ast.expr, scope: Scope, owner: Scope, program: Program) -> dict[str, list[SetTo]]:
     """What each attribute is set to, of an object of the class `owner` that goes by the name `held`, or of the one that
     a subset of that name holds; nothing where that is not known."""
-    found: dict[str, list[Exchange]] = {}
+    found: dict[str, list[SetTo]] = {}
     for name, exchange in _exchanges(held, scope, owner, program) if isinstance(held, ast.Name) else ():
         found.setdefault(name, []).extend([exchange] if exchange is not None else ())
     return found
 
 
-def _exchanges(held: ast.Name, scope: Scope, owner: Scope, program: Program) -> Iterator[tuple[str, Exchange | None]]:
+def _exchanges(held: ast.Name, scope: Scope, owner: Scope, program: Program) -> Iterator[tuple[str, SetTo | None]]:
     parents = scope.facts.parents
     for site in reads_of_object(held, scope):
         match parents[site.node]:
@@ -40,14 +40,14 @@ def _exchanges(held: ast.Name, scope: Scope, owner: Scope, program: Program) -> 
                     used = inner
                 match parents[used]:
                     case ast.Assign(targets=[target], value=value) if target is used and used.attr != INSIDE:
-                        yield used.attr, Exchange(Site(value, site.scope))
+                        yield used.attr, SetTo(Site(value, site.scope))
                     case ast.Call(func=func) as call if func is used:
                         method = program.names.method(owner, used.attr)
                         if method is not None:
                             yield from _by_method((call, site.scope), method, owner, program)
 
 
-def _by_method(call: CallSite, method: Scope, owner: Scope, program: Program) -> Iterator[tuple[str, Exchange | None]]:
+def _by_method(call: CallSite, method: Scope, owner: Scope, program: Program) -> Iterator[tuple[str, SetTo | None]]:
     """What a method sets that other methods set as well."""
     for base in program.names.classes(owner):
         for attr, sets in base.attributes.items():
@@ -55,12 +55,12 @@ def _by_method(call: CallSite, method: Scope, owner: Scope, program: Program) ->
                 yield from ((attr, _set_to(b.value, call, method)) for b, where in sets if where is method)
 
 
-def _set_to(value: ast.expr | None, call: CallSite, method: Scope) -> Exchange | None:
+def _set_to(value: ast.expr | None, call: CallSite, method: Scope) -> SetTo | None:
     """What one call of a method sets an attribute to: an argument, or what a function returns for it."""
     match value:
         case ast.Name(id=name) if method.binding_scope(name) is method:
             passed = argument_for(call[0], method, name)
-            return Exchange(Site(passed, call[1])) if isinstance(passed, ast.expr) else None
+            return SetTo(Site(passed, call[1])) if isinstance(passed, ast.expr) else None
         case ast.expr():
-            return Exchange(Site(value, method), (call,))
+            return SetTo(Site(value, method), (call,))
     return None

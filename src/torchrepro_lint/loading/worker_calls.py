@@ -17,7 +17,7 @@ from torchrepro_lint.dataflow.binding import argument_for, value_for
 from torchrepro_lint.dataflow.conditions import PathCondition, comes_out, conditions, is_ruled_out
 from torchrepro_lint.dataflow.run_constant import is_in_worker
 from torchrepro_lint.index import Binding, FunctionNode, ModuleFacts, Scope, arguments_of, calls_in, walk
-from torchrepro_lint.loading.exchanged import Exchange
+from torchrepro_lint.loading.exchanged import SetTo
 from torchrepro_lint.project.disk import required
 from torchrepro_lint.project.unknown import UNKNOWN
 from torchrepro_lint.project.versions import allows_from
@@ -55,7 +55,7 @@ class WorkerCalls:
         self.unseen = False
         self.entry = ""
         self.made: dict[int, Result] = {}  # class -> the construction that is looked at
-        self._exchanged: dict[tuple[int, str], list[Exchange]] = {}  # by class: what attributes are set to later
+        self._exchanged: dict[tuple[int, str], list[SetTo]] = {}  # by class: what attributes are set to later
         self._seen: set[tuple[int, ...]] = set()
         self._choosing: set[int] = set()  # the attributes whose values are worked out
 
@@ -78,9 +78,9 @@ class WorkerCalls:
                 exchanges = self._exchanged[id(owner), expr.attr]
                 self.unseen = self.unseen or not exchanges
                 return [origin for exchange in exchanges for origin in self._chosen(*exchange)]
-            passed = self._given(owner, expr.attr) if is_own else None
-            if passed is not None:
-                return self._chosen(passed)
+            given = self._given(owner, expr.attr) if is_own else []
+            if given:
+                return [origin for value in given for origin in self._chosen(*value)]
         return self.program.origins(expr, scope)
 
     def _chosen(self, passed: Site, within: tuple[CallSite, ...] = ()) -> list[Origin]:
@@ -96,7 +96,11 @@ class WorkerCalls:
         if not isinstance(call, ast.Call) or not isinstance(function, Scope) or len(within) >= MAX_HANDED_ON:
             return self.program.origins(*passed)
         calls = ((call, scope), *within)
-        given = [r for r in function.returns if not is_ruled_out(r, function, calls[0], self.program, *within)]
+        given = [
+            returned for returned in function.returns
+            if not is_ruled_out(returned, function, calls[0], self.program, *within)
+            and not self._is_ruled_out(returned, function)
+        ]  # fmt: skip
         if len(given) == len(function.returns):
             return self.program.origins(*passed)
         return [origin for returned in given for origin in self._chosen(Site(returned, function), calls)]
@@ -105,16 +109,17 @@ class WorkerCalls:
         """Look at this construction of a class from now on, in the methods that it inherits too."""
         self.made.update({id(base): made for base in self.program.names.classes(owner)})
 
-    def exchange(self, owner: Scope, values: Mapping[str, list[Exchange]]) -> None:
+    def exchange(self, owner: Scope, values: Mapping[str, list[SetTo]]) -> None:
         """Take these values for attributes of the object that is looked at, in place of those that it was made with."""
         for base in self.program.names.classes(owner) if values else ():
             self._exchanged.update({(id(base), attr): value for attr, value in values.items()})
 
-    def _given(self, owner: Scope, attr: str) -> Site | None:
-        """What `self.attr` is set to in the constructor call in hand: what that passes, or what it chooses."""
+    def _given(self, owner: Scope, attr: str) -> list[SetTo]:
+        """What `self.attr` is set to in the constructor call in hand: what that passes, or what it chooses; nothing
+        where it does not decide that."""
         made = self.made.get(id(owner))
         if made is None:
-            return None
+            return []
         for base in self.program.names.classes(owner):
             sets = base.attributes.get(attr, [])
             arms = [Site(arm, scope) for binding, scope in sets for arm in _arms(_bound(binding))]
@@ -123,14 +128,15 @@ class WorkerCalls:
                 if scope.binding_scope(name) is scope and scope.name.endswith("__init__"):
                     passed = argument_for(made.node, scope, name)
                     if isinstance(passed, ast.expr):
-                        return Site(passed, made.scope)
+                        return [SetTo(Site(passed, made.scope))]
                     is_called = self.program.names.method(owner, "__init__") is scope
-                    return self._default(name, scope) if passed is None and is_called else None
-            is_set_once = len(arms) > 1 and all(scope.name.endswith("__init__") for _, scope in sets)
-            chosen = self._chosen_arm(arms) if is_set_once else None
-            if chosen is not None:
-                return chosen
-        return None
+                    default = self._default(name, scope) if passed is None and is_called else None
+                    return [SetTo(default)] if default is not None else []
+            if arms and all(scope.name.endswith("__init__") for _, scope in sets):
+                constructor = self.program.names.method(owner, "__init__")
+                call = ((made.node, made.scope),) if all(scope is constructor for _, scope in arms) else ()
+                return [SetTo(arm, call) for arm in self._chosen_arms(arms)] if len(arms) > 1 or call else []
+        return []
 
     def _default(self, name: str, constructor: Scope) -> Site | None:
         """What a parameter has that the constructor call in hand leaves out, if nothing else is ever bound to it."""
@@ -139,15 +145,15 @@ class WorkerCalls:
                 return Site(value, constructor.parent or constructor)
         return None
 
-    def _chosen_arm(self, arms: list[Site]) -> Site | None:
-        """The one that is not ruled out. One may stand under a test of the attribute itself: `if not self.ready`."""
+    def _chosen_arms(self, arms: list[Site]) -> list[Site]:
+        """Those that are not ruled out. One may stand under a test of the attribute itself: `if not self.ready`."""
         key = id(arms[0].node)
         if key in self._choosing:
-            return None
+            return []
         self._choosing.add(key)
         chosen = [arm for arm in arms if not self._is_ruled_out(*arm)]
         self._choosing.remove(key)
-        return chosen[0] if len(chosen) == 1 else None
+        return chosen
 
     def is_new(self, *key: object) -> bool:
         """Whether this was not looked at before, and there is time for it."""
@@ -188,7 +194,8 @@ class WorkerCalls:
             case ast.Attribute(attr=attr) if (owner := scope.method_class) is not None and scope.is_self(read.value):
                 sets = (base.attributes.get(attr, ()) for base in self.program.names.classes(owner))
                 if all(where.name.endswith("__init__") for places in sets for _, where in places):
-                    given = self._given(owner, attr)
+                    values = self._given(owner, attr)
+                    given = values[0].value if len(values) == 1 else None
             case ast.Name(id=name) if scope.name.endswith("__init__"):
                 made = self.made.get(id(scope.parent)) if scope.parent is not None else None
                 match scope.bindings.get(name):
