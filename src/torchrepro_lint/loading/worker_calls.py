@@ -70,7 +70,8 @@ class WorkerCalls:
         return any(draw.kind == family and (test is None or test in around) for family, test in self.seeded)
 
     def _origins(self, expr: ast.expr, scope: Scope) -> list[Origin]:
-        """Where a value comes from; an attribute that a constructor was given, from the call that is looked at."""
+        """Where a value comes from; an attribute that a constructor was given, from the call that is looked at, and a
+        name, by what that decides: `augment = self.augment if self.train else self.plain`."""
         owner = scope.method_class
         if owner is not None and isinstance(expr, ast.Attribute) and isinstance(expr.value, ast.Name):
             is_own = expr.value.id == scope.function.self_name
@@ -81,6 +82,11 @@ class WorkerCalls:
             given = self._given(owner, expr.attr) if is_own else []
             if given:
                 return [origin for value in given for origin in self._chosen(*value)]
+        if isinstance(expr, ast.Name) and scope.method_class is not None and scope.binding_scope(expr.id) is scope:
+            arms = [Site(arm, scope) for binding in scope.bindings[expr.id] for arm in _arms(_bound(binding))]
+            chosen = self._chosen_arms(arms) if len(arms) > 1 else []
+            if 0 < len(chosen) < len(arms) and not any(isinstance(arm.node, ast.Name) for arm in chosen):
+                return [origin for arm in chosen for origin in self._origins(*arm)]
         return self.program.origins(expr, scope)
 
     def _chosen(self, passed: Site, within: tuple[CallSite, ...] = ()) -> list[Origin]:
