@@ -177,7 +177,7 @@ def unequal_to(node: ast.expr, place: ast.AST, scope: Scope) -> list[object]:
     """The constants that `node` is known not to equal at `place`."""
     found: list[object] = []
     for test, holds in _comparisons(node, place, scope):
-        if isinstance(test.ops[0], ast.NotEq | ast.NotIn if holds else ast.Eq | ast.In):
+        if isinstance(test.ops[0], ast.NotEq | ast.NotIn | ast.IsNot if holds else ast.Eq | ast.In | ast.Is):
             right = test.comparators[0]
             listed = right.elts if isinstance(right, ast.Tuple | ast.List | ast.Set) else [right]
             found += [item.value for item in listed if isinstance(item, ast.Constant)]

@@ -36,6 +36,7 @@ _JOINS = frozenset(
     {"cat", "concat", "concatenate", "append", "vstack", "hstack", "dstack", "column_stack", "row_stack"}
 )
 _DICTS = frozenset({"dict", "OrderedDict", "defaultdict"})
+_TELL_APART = frozenset({"str", "Path", "basename", "abspath", "fspath"})
 _ARCHIVES = frozenset({"ZipFile", "TarFile"})
 MAX_NAMES = 3  # one made of the other, up to the item of a round
 _NOT_A_FILE = ("log", "std", "tqdm", "bar", "console", "zip", "wav", "socket")
@@ -312,7 +313,17 @@ class _Body:
                     return None, ()
 
     def _is_of_items(self, key: ast.expr) -> bool:
-        return isinstance(key, ast.Name) and key.id in self.items
+        """Whether a key tells the items apart: `path`, `path.stem`, `str(path)`, `f"{path}.txt"`."""
+        match key:
+            case ast.Name(id=name):
+                return name in self.items
+            case ast.Attribute(attr="name" | "stem", value=inner) | ast.FormattedValue(value=inner):
+                return self._is_of_items(inner)
+            case ast.Call(func=function, args=[inner]) if last_name(function) in _TELL_APART:
+                return self._is_of_items(inner)
+            case ast.JoinedStr(values=parts):
+                return any(map(self._is_of_items, parts))
+        return False
 
     def assign(self, node: ast.stmt, target: ast.expr, value: ast.expr) -> Iterator[Effect]:
         match target:
