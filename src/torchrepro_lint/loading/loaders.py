@@ -14,7 +14,7 @@ from torchrepro_lint import catalogue
 from torchrepro_lint.dataflow import UNKNOWN, Call, Module, Opaque, Program, Site, remembered, start_of
 from torchrepro_lint.dataflow.abstract_values import Constant, Origin, Parameter, Result, Unknown
 from torchrepro_lint.dataflow.binding import named_parameters, positional_parameters
-from torchrepro_lint.dataflow.conditions import PathCondition, conditions
+from torchrepro_lint.dataflow.conditions import PathCondition, conditions, unequal_to
 from torchrepro_lint.dataflow.enclosing import ancestors
 from torchrepro_lint.dataflow.options import outcome
 from torchrepro_lint.dataflow.outcomes import Truth
@@ -223,7 +223,9 @@ def _sampler_given(call: Call) -> bool | None:
         answers.append(None if asked is UNKNOWN else bool(asked))
     for name in ("sampler", "batch_sampler"):
         found = argument(call, name)
-        answers.append(_is_given(found, call.program) if isinstance(found, Site) else None if found else False)
+        is_one = isinstance(found, Site) and None in unequal_to(found.node, call.node, call.scope)
+        is_given = True if is_one else _is_given(found, call.program) if isinstance(found, Site) else None
+        answers.append(is_given if found is not None else False)
     return True if True in answers else None if None in answers else False
 
 

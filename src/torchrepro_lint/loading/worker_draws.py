@@ -10,6 +10,7 @@ from torchrepro_lint.dataflow import Call, Module, Program, Site, remembered
 from torchrepro_lint.dataflow.abstract_values import Display, Result, Unknown
 from torchrepro_lint.dataflow.filling import filling
 from torchrepro_lint.index import Scope, arguments_of
+from torchrepro_lint.loading.exchanged import exchanged
 from torchrepro_lint.loading.loaders import argument, lacks_generator, lacks_worker_init, loader_calls, workers
 from torchrepro_lint.loading.worker_calls import DrawKind, WorkerCalls, WorkerDraw
 
@@ -74,15 +75,23 @@ class _DataSets:
         self.program = calls.program
         self.classes: list[Scope] = []
         self.layers = 0  # of subsets around it
+        self._names: list[Site] = []  # by which the data set goes that is looked at, and the subsets around it
 
     def follow(self, expr: ast.expr, scope: Scope) -> None:
         if not self.calls.is_new(expr, scope):  # `data = split(data)`: a name that is part of its own origin
             return
+        self._names.append(Site(expr, scope))
+        self._made(expr, scope)
+        self._names.pop()
+
+    def _made(self, expr: ast.expr, scope: Scope) -> None:
         for origin in self.program.origins(expr, scope):
             match origin:
                 case Result(callee=Scope(kind="class") as owner):
                     self.classes.append(owner)
                     self.calls.hold(owner, origin)
+                    for name in self._names:
+                        self.calls.exchange(owner, exchanged(*name, owner, self.program))
                     if sum(self._entered(owner, name) for name in _ITEMS) == 0:
                         self._inherited(origin, owner)
                 case Result(callee=str() as name, node=made, scope=where):
