@@ -65,7 +65,7 @@ def _is_tried_once(seeding: Seeding, program: Program) -> bool:
     """Whether a program shows how something is done: a notebook that takes a step or two, another that does so on input
     that it makes up, or the guard of a file with classes that does it any number of times."""
     facts, trains = seeding.entry.facts, seeding.trains_repeatedly or may_train(seeding, program)
-    if _MEASURES.match(facts.source.path.stem):
+    if is_called_benchmark(facts):
         return True
     is_in_sight = "backward" in facts.calls and not seeding.trains_repeatedly
     if facts.source.cells:
@@ -80,6 +80,11 @@ def _is_tried_once(seeding: Seeding, program: Program) -> bool:
         return seeding.is_made_up or seeding.is_shown or is_named
     is_made_up = seeding.is_made_up or seeding.is_made_up_by("numpy")
     return is_made_up and (is_named or (seeding.entry.is_guarded and _defines_layers(facts)))
+
+
+def is_called_benchmark(facts: ModuleFacts) -> bool:
+    """Whether a file is called a benchmark."""
+    return _MEASURES.match(facts.source.path.stem) is not None
 
 
 def _tries_layers(seeding: Seeding) -> bool:
