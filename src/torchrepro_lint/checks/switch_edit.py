@@ -231,8 +231,8 @@ def _comment_above(facts: ModuleFacts, statement: ast.stmt) -> tuple[Edit, ...]:
 def convolutions_settled(seed: ast.Call, scope: Scope, program: Program) -> Fix:
     """`torch.backends.cudnn.deterministic = True` below the seeds that stand together with `seed`: it raises nowhere.
     Unsafe where comments speak of such switches, where the program is after speed, where it tunes its kernels for a
-    reason, where an object or a function that makes a part seeds for itself, where a call that is given the seed may be all of the program, and where
-    the program may run past it."""
+    reason, where an object or a function that makes a part seeds for itself, where a call that is given the seed may be
+    all of the program, and where the program may run past it."""
     facts, statement = scope.facts, scope.facts.statement(seed)
     last = _last_seed(facts, statement)
     if last is None or "seed" not in facts.text(seed.func):  # what runs the program, with a seed of its own
