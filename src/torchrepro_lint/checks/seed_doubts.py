@@ -269,7 +269,8 @@ def _loads_late(seeding: Seeding) -> bool:
     facts = seeding.entry.facts
     if "torch" in facts.packages or facts.source.cells:
         return False
-    late, early = set(), set()
+    late: set[str] = set()
+    early: set[str] = set()
     for made in facts.imports:
         is_late = any(isinstance(above, FunctionNode) for above in facts.ancestors(made.node))
         (late if is_late else early).add(made.target.partition(".")[0])

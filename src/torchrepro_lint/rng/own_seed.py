@@ -282,7 +282,9 @@ def _seeds(call: ast.Call, scope: Scope, program: Program) -> bool:
 def _takes_numbers_alone(call: ast.Call, scope: Scope, program: Program) -> bool:
     """Whether a call seeds torch, which raises where it is given None, as a generator does: other seeders go on."""
     own = _own_seeder(call, scope, program)
-    return program.callee(call, scope) in _STRICT or (own is not None and "torch" in own.families)
+    return program.callee(call, scope) in _STRICT or (
+        own is not None and "torch" in own.families and not own.takes_none
+    )
 
 
 def _own_seeder(call: ast.Call, scope: Scope, program: Program) -> OwnSeeder | None:
