@@ -48,6 +48,8 @@ def seeded_generator(call: Call, program: Program) -> Fix:
 
 def _is_renamed(call: Call, loop: ast.stmt | None) -> bool:
     """Whether torch would have to be imported by another name, as the function gives its own to something else."""
+    if call.scope.binding_scope("torch") in (None, call.facts.scope):
+        return False
     return import_name(call.facts, "torch.Generator", call.scope, loop or call.node).text.startswith("_")
 
 
