@@ -120,8 +120,10 @@ def _is_commented(facts: ModuleFacts, statement: ast.stmt) -> bool:
 
 
 def _is_explained_beside(facts: ModuleFacts, holder: ast.If) -> bool:
-    """Whether the condition of a switch has a comment about it: `if same_size:  # other sizes slow the benchmark`; or
-    stands for this switch alone, and is not about the device: then it says when that pays."""
+    """Whether the condition of a switch has a comment about it: `if same_size:  # other sizes slow the benchmark`, also
+    above; or stands for this switch alone, and is not about the device: then it says when that pays."""
+    if any(_SAYS.search(facts.source.line(n)) for n in range(top_line(facts, holder), holder.lineno)):
+        return True
     if len(holder.body) == 1 and not holder.orelse:
         asked = holder.test
         name = getattr(asked.slice, "value", "") if isinstance(asked, ast.Subscript) else last_name(asked)
