@@ -116,7 +116,10 @@ def _draft(module: Module, program: Program, seeding: Seeding, seed: Seeder, ker
 
 def _only_tries(seeding: Seeding, program: Program) -> bool:
     """Whether a program checks gradients, or is how a module is tried out that others import."""
-    return not seeding.reached.isdisjoint(_CHECKS) or is_tried_out(seeding.entry.facts, program.project)
+    from torchrepro_lint.seeding.training import is_said_to_be_tried  # few programs get here
+
+    is_tried = is_tried_out(seeding.entry.facts, program.project) or is_said_to_be_tried(seeding.entry.facts)
+    return is_tried or not seeding.reached.isdisjoint(_CHECKS)
 
 
 @remembered

@@ -21,7 +21,11 @@ from torchrepro_lint.seeding.unfollowed import may_train, may_use_tensors, names
 _TRAINS_BY_NAME = re.compile(r"(?i)backward|step|train|fit(?!_transform)|learn|optim|run|main")
 _TRAINER = re.compile(r"(?i)train|learn|agent|runner|engine|solver|algo|experiment|pipeline|session")
 _MEASURES = re.compile(r"(?i)bench|perf(?:ormance)?(?:_|$)")
-_TRIED = re.compile(r"#\s*(?:only |just )?for (?:testing|debugging|a (?:quick |short )?test)\b", re.IGNORECASE)
+_TRIED = re.compile(
+    r"#+\s*(?:(?:only |just )?for (?:testing|debugging|a (?:quick |short )?test)\b"
+    r"|test (?:the )?(?:class|function|method|model|module)\b)",
+    re.IGNORECASE,
+)
 _GRADIENTS = frozenset({"backward", "manual_backward", "fit", "train", "grad", "value_and_grad", "minimize"})
 MAX_PROGRAMS = 16  # that run the code of one file
 
@@ -42,7 +46,7 @@ def is_for_training(seeding: Seeding, program: Program) -> bool:
         or learns_noise(seeding, program)
         or _is_tried_once(seeding, program)
         or is_named_otherwise(seeding.entry.facts, program)
-        or _is_said_to_be_tried(seeding.entry.facts)
+        or is_said_to_be_tried(seeding.entry.facts)
         or (roles.shows_gradients(seeding.entry.facts.source.rel) and "step" not in seeding.entry.facts.calls)
     ):
         return False
@@ -84,14 +88,15 @@ def _is_tried_once(seeding: Seeding, program: Program) -> bool:
     return is_made_up and (is_named or (seeding.entry.is_guarded and _defines_layers(facts)))
 
 
-def _is_said_to_be_tried(facts: ModuleFacts) -> bool:
+def is_said_to_be_tried(facts: ModuleFacts) -> bool:
     """Whether a comment says that the main block, or a function that it calls, is there to try the file out:
     `def main():  # for testing`."""
     if facts.guard is None:
         return False
+    begins = range(facts.guard.lineno, facts.guard.body[0].lineno)  # its own comments
     called = {name for name, sites in facts.calls.items() for call, _ in sites if facts.in_guard(call)}
     lines = (child.node.lineno for child in facts.scope.children.values() if child.name in called)  # type: ignore[attr-defined]
-    return any(_TRIED.search(facts.source.line(line)) for line in (facts.guard.lineno, *lines))
+    return any(_TRIED.search(facts.source.line(line)) for line in (*begins, *lines))
 
 
 def is_called_benchmark(facts: ModuleFacts) -> bool:
