@@ -21,6 +21,7 @@ from torchrepro_lint.index import (
     ModuleFacts,
     Scope,
     arguments_of,
+    calls_in,
     dotted,
     last_name,
     names_in,
@@ -123,11 +124,16 @@ def _added(function: Scope) -> dict[str, list[ast.Call]]:
 
 def is_one(test: ast.expr, items: Set[str]) -> bool:
     """Whether a test lets one item through, as no name is listed twice: `name == "train.sh"`."""
+    return any(isinstance(other, ast.Constant) for other in _asked_for(test, items))
+
+
+def _asked_for(test: ast.expr, items: Set[str], operator: type[ast.cmpop] = ast.Eq) -> list[ast.expr]:
+    """What an item is compared with."""
     match test:
-        case ast.Compare(left=left, ops=[ast.Eq()], comparators=[right]):
-            sides = [isinstance(side, ast.Name) and side.id in items for side in (left, right)]
-            return any(sides) and any(isinstance(side, ast.Constant) for side in (left, right))
-    return False
+        case ast.Compare(left=left, ops=[op], comparators=[right]) if isinstance(op, operator):
+            sides = ((left, right), (right, left))
+            return [other for side, other in sides if isinstance(side, ast.Name) and side.id in items]
+    return []
 
 
 def names_a_file(handle: ast.expr) -> bool:
@@ -270,9 +276,24 @@ class _Body:
         return bool(call.args) and self.is_loop and all(map(self.is_alike, call.args))
 
     def _is_once(self, node: ast.AST) -> bool:
-        """Whether a test lets only the round of one item come by: `for suffix in suffixes: if suffix == ".txt":`"""
-        tests = (c for c in conditions(node, self.facts.scope_of(node)) if c.holds and c.owner in self.inside)
-        return any(is_one(c.test, self.items - self.counters) for c in tests)
+        """Whether a test lets only the round of one item come by: `for suffix in suffixes: if suffix == ".txt":`, or
+        `for name in names: if name != wanted: continue`."""
+        items = self.items - self.counters
+        tests = [c for c in conditions(node, self.facts.scope_of(node)) if c.owner in self.inside]
+        if any(c.holds and is_one(c.test, items) for c in tests):
+            return True
+        if not isinstance(self.owner, Loop) or not isinstance(self.owner.target, ast.Name):
+            return False
+        asked = (o for c in tests for o in _asked_for(c.test, items, ast.Eq if c.holds else ast.NotEq))
+        return any(not any(calls_in(other)) and self._changed.isdisjoint(names_in(other)) for other in asked)
+
+    @cached_property
+    def _changed(self) -> set[str]:
+        """The names that the rounds bind, and those whose items, attributes or methods they may change things by."""
+        held = (n for n in self.inside if isinstance(n, ast.Attribute | ast.Subscript))
+        roots = (n for n in held if isinstance(n.ctx, ast.Store) or isinstance(self.facts.parents.get(n), ast.Call))
+        bound = {n.id for n in self.inside if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
+        return bound.union(self.items, *(names_in(n.value) for n in roots))
 
     def _is_dict(self, receiver: ast.expr) -> bool:
         """Whether a name is that of a dict that the rounds do not make: `update` is a method of much else."""

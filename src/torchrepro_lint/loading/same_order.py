@@ -10,6 +10,7 @@ from __future__ import annotations
 import ast
 import re
 from bisect import bisect_left, bisect_right
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cache
 from itertools import combinations
@@ -68,7 +69,14 @@ def number_beside(call: Call) -> int:
     first = beside.first.get(place, place)
     tests = conditions(call.node, call.scope)
     instead = {other for test in tests for other in beside.under.get((test.owner, not test.taken), ()) if other < first}
-    return bisect_left(beside.places, first) - len(instead)
+    number = bisect_left(beside.places, first) - len(instead)
+    asked = beside.asked.get(place)
+    if asked is not None:  # for another value of the parameter, the others run instead
+        others = [beside.asked.get(other, asked) for other in instead]
+        known = sum(name == asked[0] and value != asked[1] for name, value in others)
+        of_name, of_value = (bisect_left(beside.by_value[key], first) for key in (asked[0], asked))
+        number -= of_name - of_value - known
+    return number
 
 
 def is_split_beside(call: Call) -> bool:
@@ -111,11 +119,15 @@ def _all_drawing(facts: ModuleFacts, program: Program) -> list[Call]:
 @dataclass(frozen=True)
 class _Drawing:
     """Where one function makes loaders and samplers that draw, in order; and which of these run only under a test that
-    comes out in one way. In a notebook, one that takes the name of another in a later cell takes its place: `first`
-    says where the name was given before. `of` has the place of each by where it begins."""
+    comes out in one way. `asked` has the parameter that must have one value for it, `if name == "cifar":`, and
+    `by_value` those of each parameter and of each of its values. In a notebook, one that takes the name of another in a
+    later cell takes its place: `first` says where the name was given before. `of` has the place of each by where it
+    begins."""
 
     places: list[_Place] = field(default_factory=list)
     under: dict[tuple[ast.AST, bool], list[_Place]] = field(default_factory=dict)
+    asked: dict[_Place, tuple[str, object]] = field(default_factory=dict)
+    by_value: dict[str | tuple[str, object], list[_Place]] = field(default_factory=dict)
     first: dict[_Place, _Place] = field(default_factory=dict)
     of: dict[tuple[int, int], _Place] = field(default_factory=dict)
 
@@ -145,7 +157,23 @@ def _drawing(facts: ModuleFacts, program: Program) -> dict[Scope, _Drawing]:
         made.places.append(place)
         for test in {(c.owner, c.taken) for c in conditions(call.node, call.scope)}:
             made.under.setdefault(test, []).append(place)
+        asked = next(_asked(call), None)
+        if asked is not None:
+            made.asked[place] = asked
+            for key in (asked[0], asked):
+                made.by_value.setdefault(key, []).append(place)
     return found
+
+
+def _asked(call: Call) -> Iterator[tuple[str, object]]:
+    """The parameters of a function that must have one value each for a call to run, and these."""
+    function = call.scope.function
+    for condition in conditions(call.node, call.scope):
+        match condition.test:
+            case ast.Compare(left=ast.Name(id=name), ops=[ast.Eq()], comparators=[ast.Constant(value=value)]):
+                made = function.bindings.get(name, ())
+                if condition.holds and [b.kind for b in made] == ["parameter"]:
+                    yield name, value
 
 
 def _name(call: Call) -> str:

@@ -55,10 +55,15 @@ def added(seed: str, term: str) -> str:
 
 # -- names in scope -------------------------------------------------------------------------------------------------
 def own_seed(scope: Scope, node: ast.AST, program: Program) -> OwnSeed | None:
-    """The seed that a name holds at `node`: one of the innermost scope that has any."""
+    """The seed that a name holds at `node`: one of the innermost scope that has any; the option of which it is the
+    default."""
     groups = (g for owner in _owners(scope) for g in _seeds_of(owner, program))
     seeds = (s for group in groups for s in _held_at(scope, node, group))
-    return next((s for s in seeds if _is_bound_before(s.name, scope, node)), None)
+    held = (s for s in seeds if _is_bound_before(s.name, scope, node))
+    first = next(held, None)
+    if first is None or first.is_parsed:
+        return first
+    return next((s for s in held if s.is_parsed and s.option.default == first.read), first)
 
 
 def parsed_above(scope: Scope, node: ast.AST, body: Sequence[ast.stmt], program: Program) -> OwnSeed | None:
@@ -277,7 +282,9 @@ def _seeds(call: ast.Call, scope: Scope, program: Program) -> bool:
 def _takes_numbers_alone(call: ast.Call, scope: Scope, program: Program) -> bool:
     """Whether a call seeds torch, which raises where it is given None, as a generator does: other seeders go on."""
     own = _own_seeder(call, scope, program)
-    return program.callee(call, scope) in _STRICT or (own is not None and "torch" in own.families)
+    return program.callee(call, scope) in _STRICT or (
+        own is not None and "torch" in own.families and not own.takes_none
+    )
 
 
 def _own_seeder(call: ast.Call, scope: Scope, program: Program) -> OwnSeeder | None:
