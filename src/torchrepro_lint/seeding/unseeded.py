@@ -27,7 +27,6 @@ from torchrepro_lint.seeding.unfollowed import (
 NEVER, BY_OPTION, IN_PROCESS, UNSEEN, SHOWN, KEPT = "never", "by option", "in process", "unseen", "shown", "kept"
 LEFT = "left to an option"
 MAX_SHOWN = 3
-MAX_FILES = 3  # of a program that draws what it writes
 
 
 class Unseeded(NamedTuple):
@@ -114,9 +113,9 @@ def _never_seeded(seeding: Seeding) -> dict[str, Witness]:
 
 
 def _put_out(seeding: Seeding, sampled: Mapping[str, Witness], program: Program) -> str | None:
-    """Whether a program of few files prints, or else writes to a file, what it draws, and does not train; one that
+    """Whether a program is one file that prints, or else writes to a file, what it draws, and does not train; one that
     seeds another generator wants to write the same on every run."""
-    if seeding.trains or not seeding.complete or len(seeding.visited) > MAX_FILES:
+    if seeding.trains or not seeding.complete or len(seeding.visited) > 1:
         return None
     is_sure = all(witness.sure for witness in sampled.values())
     if not is_sure and not seeding.met:
