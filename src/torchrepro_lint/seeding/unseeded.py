@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from torchrepro_lint import catalogue
 from torchrepro_lint.dataflow import Program, Site
-from torchrepro_lint.index import Scope, walk
+from torchrepro_lint.index import Scope, keyword_value, walk
 from torchrepro_lint.rng import FAMILIES
 from torchrepro_lint.rng.draws import draw_at
 from torchrepro_lint.rng.entropy import Entropy
@@ -127,7 +127,7 @@ def _put_out(seeding: Seeding, sampled: Mapping[str, Witness], program: Program)
         return None
     written = list(_written(seeding, program))
     if written and any(m.level == SEEDED and m.sure and m.seeder is not None for m in seeding.met):
-        return NEVER if not any(witness.rare for witness in sampled.values()) else None
+        return NEVER if sampled.keys() != {"torch"} and not any(w.rare for w in sampled.values()) else None
     is_kept = any(_is_drawn(*site, program) for site in written) or any(map(_decides, sampled.values()))
     return KEPT if is_sure and written and is_kept else None
 
@@ -140,12 +140,15 @@ def _written(seeding: Seeding, program: Program) -> Iterator[Site]:
             if program.callee(call, scope) == name:
                 yield from (Site(value, scope) for value in (*call.args[position:], *(k.value for k in call.keywords)))
     for call, scope in seeding.calls("print"):
-        yield from (Site(value, scope) for value in call.args if any(k.arg == "file" for k in call.keywords))
+        into = keyword_value(call, "file")
+        if into is not None and not ast.unparse(into).startswith("sys."):  # but to the screen
+            yield from (Site(value, scope) for value in call.args)
     for call, scope in seeding.calls(*rows["of_value"]):
         if isinstance(call.func, ast.Attribute):
             yield Site(call.func.value, scope)
     for call, scope in seeding.calls(*rows["of_file"]):
-        yield from (Site(value, scope) for value in call.args if isinstance(call.func, ast.Attribute))
+        if isinstance(call.func, ast.Attribute) and not ast.unparse(call.func).startswith("sys."):
+            yield from (Site(value, scope) for value in call.args)
 
 
 def _decides(witness: Witness) -> bool:
