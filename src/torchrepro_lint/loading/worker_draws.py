@@ -80,21 +80,20 @@ class _DataSets:
         """`outer` are the names of the subsets around it."""
         if not self.calls.is_new(expr, scope):  # `data = split(data)`: a name that is part of its own origin
             return
-        names = (*outer, Site(expr, scope))
         for origin in self.program.origins(expr, scope):
             match origin:
                 case Result(callee=Scope(kind="class") as owner):
                     self.classes.append(owner)
                     self.calls.hold(owner, origin)
-                    for name in names:
+                    for name in (*outer, Site(expr, scope)):
                         self.calls.exchange(owner, exchanged(*name, owner, self.program))
                     if sum(self._entered(owner, name) for name in _ITEMS) == 0:
                         self._inherited(origin, owner)
                 case Result(callee=str() as name, node=made, scope=where):
-                    self._known_dataset(name, made, where, names)
+                    self._known_dataset(name, made, where, (*outer, Site(expr, scope)))
                 case Unknown(node=ast.Call() as split, scope=Scope() as where):
                     maker = self.program.qualified(split.func, where)
-                    self._known_dataset(maker or "", split, where, names)
+                    self._known_dataset(maker or "", split, where, (*outer, Site(expr, scope)))
                 case Display():
                     pass
                 case _:
