@@ -223,10 +223,14 @@ def _sampler_given(call: Call) -> bool | None:
         answers.append(None if asked is UNKNOWN else bool(asked))
     for name in ("sampler", "batch_sampler"):
         found = argument(call, name)
-        is_one = isinstance(found, Site) and None in unequal_to(found.node, call.node, call.scope)
-        is_given = True if is_one else _is_given(found, call.program) if isinstance(found, Site) else None
-        answers.append(is_given if found is not None else False)
+        answers.append(_is_given_at(found, call) if isinstance(found, Site) else None if found else False)
     return True if True in answers else None if None in answers else False
+
+
+def _is_given_at(passed: Site, call: Call) -> bool | None:
+    """Whether it is, in a call below tests of the value: `if sampler is None: return`."""
+    is_one = None in unequal_to(passed.node, call.node, call.scope)
+    return True if is_one else _is_given(passed, call.program)
 
 
 def _is_given(passed: Site, program: Program) -> bool | None:

@@ -47,13 +47,14 @@ class WorkerDraw(NamedTuple):
 class WorkerCalls:
     """Follows what is called in a worker; `entry` is the method of the data set with which that began."""
 
+    unseen = False
+    entry = ""
+
     def __init__(self, program: Program) -> None:
         self.program = program
         self.found: list[WorkerDraw] = []
         self.reseeded: set[str] = set()
         self.seeded: list[tuple[str, ast.AST | None]] = []  # for each item: what is seeded, and the test around that
-        self.unseen = False
-        self.entry = ""
         self.made: dict[int, Result] = {}  # class -> the construction that is looked at
         self._exchanged: dict[tuple[int, str], list[SetTo]] = {}  # by class: what attributes are set to later
         self._seen: set[tuple[int, ...]] = set()
