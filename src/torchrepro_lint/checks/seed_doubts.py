@@ -19,7 +19,7 @@ from torchrepro_lint.index import FunctionNode, ModuleFacts, Scope, calls_in, la
 from torchrepro_lint.project.contents import lies_with_tests
 from torchrepro_lint.project.declarations import names_options_at_run_time, option_names
 from torchrepro_lint.rng.draws import draw_at
-from torchrepro_lint.rng.own_seed import own_seed
+from torchrepro_lint.rng.own_seed import own_seed, stored_in
 from torchrepro_lint.rng.predicates import about_seed
 from torchrepro_lint.rng.seeded_before import SEEDS_BY_NAME
 from torchrepro_lint.rng.usual_seed import has_own_seed, is_configured, is_turned_off, reads_configured
@@ -103,10 +103,10 @@ def warns(met: SeedMet) -> bool:
 
 
 def _may_be_another_number(seeding: Seeding, place: Place, program: Program) -> bool:
-    """Whether a seed stands in for one that was not given, which its user may not want, or a number for the program's
-    own seed, which was missed."""
+    """Whether a seed stands in for one that was not given, which its user may not want, is changed in the function that
+    reads it, or is a number for the program's own seed, which was missed."""
     if place.own is not None:
-        return place.own.option.off == "None"
+        return place.own.option.off == "None" or place.own.read in stored_in(place.scope.function)
     elsewhere = catalogue.table("callables")["settings_elsewhere"]["packages"]
     if any(not facts.packages.isdisjoint(elsewhere) for facts in seeding.visited):
         return has_own_seed(program.project.text.containing("seed") or (), program)

@@ -181,7 +181,7 @@ def _handed_on(call: CallSite, function: Scope, further: int, program: Program) 
     if seed is None or line >= node.lineno:
         text = _given_by_callers(caller, further - 1, program) or ""
     else:
-        text = caller.facts.text(seed) if ast.unparse(seed) not in _stored(caller) else ""
+        text = caller.facts.text(seed) if ast.unparse(seed) not in stored_in(caller) else ""
     if text.isdecimal():
         return text
     return _read_in(function, text, call) or (_number(seed, caller, program) if text else None)
@@ -208,7 +208,7 @@ def seed_read_in(scope: Scope, node: ast.AST, seed: Site, program: Program) -> s
     if seed.scope.facts is not scope.facts or not _is_repeatable(seed.node, giver, 0, program):
         return None
     text = giver.facts.text(seed.node)
-    if ast.unparse(seed.node) in _stored(giver):
+    if ast.unparse(seed.node) in stored_in(giver):
         return None
     if function is giver:
         bound = [b for name in named for b in giver.bindings.get(name.id, ())]
@@ -231,7 +231,7 @@ def _number(seed: ast.expr | None, scope: Scope, program: Program) -> str | None
 
 
 @remembered_in_file
-def _stored(function: Scope) -> frozenset[str]:
+def stored_in(function: Scope) -> frozenset[str]:
     """Where a function puts something into an attribute or under a key, as it is written."""
     nodes = (n for n in walk(function.node) if isinstance(n, ast.Attribute | ast.Subscript))
     return frozenset(ast.unparse(n) for n in nodes if isinstance(n.ctx, ast.Store))
