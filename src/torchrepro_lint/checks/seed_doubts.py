@@ -44,6 +44,7 @@ _TRAINS = re.compile(r"(?:\w+_)?(?:train|fit|learn|backward)(?:_|$)", re.IGNOREC
 _IMPORTS = (ast.Import, ast.ImportFrom)
 _SEEDER = re.compile(r"seed|determinis|reproduc|random|reset", re.IGNORECASE)
 # Names that need no binding: of Python, of Python 2, and those that IPython and line_profiler add.
+_FEW = 3  # names that nothing binds: one or two are an oversight
 _BUILT_IN = frozenset(
     {*dir(builtins), "__file__", "__path__", "__builtins__", "__annotations__", "unicode", "xrange", "raw_input",
      "long", "reduce", "basestring", "file", "unichr", "execfile", "reload", "get_ipython", "display", "profile"}
@@ -227,7 +228,7 @@ def _has_seeder(facts: ModuleFacts, program: Program) -> bool:
 
 @remembered_in_file
 def _lacks_names(facts: ModuleFacts) -> bool:
-    """Whether a file calls a function that seeds, by its name, and has forgotten to import it; or a script reads a name
+    """Whether a file calls a function that seeds, by its name, and has forgotten to import it; or a script reads names
     that nothing binds: it is a part of something, or a sketch."""
     if facts.star_imports or facts.source.matches(r"\bNameError\b|\bglobals\(|\bexec\("):
         return False
@@ -238,8 +239,9 @@ def _lacks_names(facts: ModuleFacts) -> bool:
         return True
     nodes = () if facts.source.cells else walk(facts.tree)
     read = (n for n in nodes if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load) and n.id not in _BUILT_IN)
-    scopes = ((n, facts.scope_of(n)) for n in read)
-    return any(scope.function.kind == "module" and scope.binding_scope(n.id) is None for n, scope in scopes)
+    scopes = ((n.id, facts.scope_of(n)) for n in read)
+    missing = {name for name, scope in scopes if scope.function.kind == "module" and scope.binding_scope(name) is None}
+    return len(missing) >= _FEW
 
 
 def _belongs_in_seeder(seeding: Seeding, process: Scope | None, families: Collection[str], program: Program) -> bool:
