@@ -64,12 +64,9 @@ def is_seed_unclear(call: Call, seed: str, program: Program) -> bool:
     return (
         is_only_tried_out(call)
         or _is_there_for_something_else(call.facts, program)
-        or (call.name != _SPLITS and _is_seeded_anew(call.facts, program))
-        or (call.name != _SPLITS and _is_of_evaluations(call.facts, program))
-        or _STANDS_IN.search(seed) is not None
-        or _is_seeded_otherwise(call, seed)
-        or (seed.isdecimal() and _is_given_a_seed(call.scope.function))
-        or (not seed.isdecimal() and seed in _off_by_default(call.facts))
+        or (call.name != _SPLITS and (_is_seeded_anew(call.facts, program) or _is_of_evaluations(call.facts, program)))
+        or (_STANDS_IN.search(seed) is not None or _is_seeded_otherwise(call, seed))
+        or (_is_given_a_seed(call.scope.function) if seed.isdecimal() else seed in _off_by_default(call.facts))
         or (call.name != _SPLITS and seed.isdecimal() and _misses_seed(call.facts, call.program))
         or (call.name != _SPLITS and is_never_seeded(call.facts, call.program))
         or (call.name != _SPLITS and _is_one_round(call.facts, call.program))

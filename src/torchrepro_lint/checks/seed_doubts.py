@@ -19,7 +19,7 @@ from torchrepro_lint.index import FunctionNode, ModuleFacts, Scope, calls_in, la
 from torchrepro_lint.project.contents import lies_with_tests
 from torchrepro_lint.project.declarations import names_options_at_run_time, option_names
 from torchrepro_lint.rng.draws import draw_at
-from torchrepro_lint.rng.own_seed import own_seed
+from torchrepro_lint.rng.own_seed import own_seed, stored_in
 from torchrepro_lint.rng.predicates import about_seed
 from torchrepro_lint.rng.seeded_before import SEEDS_BY_NAME
 from torchrepro_lint.rng.usual_seed import has_own_seed, is_configured, is_turned_off, reads_configured
@@ -44,6 +44,7 @@ _TRAINS = re.compile(r"(?:\w+_)?(?:train|fit|learn|backward)(?:_|$)", re.IGNOREC
 _IMPORTS = (ast.Import, ast.ImportFrom)
 _SEEDER = re.compile(r"seed|determinis|reproduc|random|reset", re.IGNORECASE)
 # Names that need no binding: of Python, of Python 2, and those that IPython and line_profiler add.
+_FEW = 3  # names that nothing binds: one or two are an oversight
 _BUILT_IN = frozenset(
     {*dir(builtins), "__file__", "__path__", "__builtins__", "__annotations__", "unicode", "xrange", "raw_input",
      "long", "reduce", "basestring", "file", "unichr", "execfile", "reload", "get_ipython", "display", "profile"}
@@ -103,10 +104,10 @@ def warns(met: SeedMet) -> bool:
 
 
 def _may_be_another_number(seeding: Seeding, place: Place, program: Program) -> bool:
-    """Whether a seed stands in for one that was not given, which its user may not want, or a number for the program's
-    own seed, which was missed."""
+    """Whether a seed stands in for one that was not given, which its user may not want, is changed in the function that
+    reads it, or is a number for the program's own seed, which was missed."""
     if place.own is not None:
-        return place.own.option.off == "None"
+        return place.own.option.off == "None" or place.own.read in stored_in(place.scope.function)
     elsewhere = catalogue.table("callables")["settings_elsewhere"]["packages"]
     if any(not facts.packages.isdisjoint(elsewhere) for facts in seeding.visited):
         return has_own_seed(program.project.text.containing("seed") or (), program)
@@ -227,7 +228,7 @@ def _has_seeder(facts: ModuleFacts, program: Program) -> bool:
 
 @remembered_in_file
 def _lacks_names(facts: ModuleFacts) -> bool:
-    """Whether a file calls a function that seeds, by its name, and has forgotten to import it; or a script reads a name
+    """Whether a file calls a function that seeds, by its name, and has forgotten to import it; or a script reads names
     that nothing binds: it is a part of something, or a sketch."""
     if facts.star_imports or facts.source.matches(r"\bNameError\b|\bglobals\(|\bexec\("):
         return False
@@ -238,8 +239,9 @@ def _lacks_names(facts: ModuleFacts) -> bool:
         return True
     nodes = () if facts.source.cells else walk(facts.tree)
     read = (n for n in nodes if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load) and n.id not in _BUILT_IN)
-    scopes = ((n, facts.scope_of(n)) for n in read)
-    return any(scope.function.kind == "module" and scope.binding_scope(n.id) is None for n, scope in scopes)
+    scopes = ((n.id, facts.scope_of(n)) for n in read)
+    missing = {name for name, scope in scopes if scope.function.kind == "module" and scope.binding_scope(name) is None}
+    return len(missing) >= _FEW
 
 
 def _belongs_in_seeder(seeding: Seeding, process: Scope | None, families: Collection[str], program: Program) -> bool:

@@ -42,15 +42,10 @@ def seeded_generator(call: Call, program: Program) -> Fix:
     if exists == "none" or runs == "often" or same_order.is_made_for_each_epoch(call):
         return Fix()  # made there, it would give each epoch the same order
     loop, seed = _made_above(call, program)
-    unsafe = exists == "some" or runs == "unknown" or is_unclear(call, seed, program) or _is_renamed(call, loop)
+    unsafe = exists == "some" or runs == "unknown" or is_unclear(call, seed, program)
+    if call.scope.kind != "module" and "torch" in call.scope.function.bindings and not unsafe:
+        unsafe = import_name(call.facts, "torch.Generator", call.scope, loop or call.node).text.startswith("_")
     return Fix(partial(_edits, call, loop, seed, program), unsafe)
-
-
-def _is_renamed(call: Call, loop: ast.stmt | None) -> bool:
-    """Whether torch would have to be imported by another name, as the function gives its own to something else."""
-    if call.scope.binding_scope("torch") in (None, call.facts.scope):
-        return False
-    return import_name(call.facts, "torch.Generator", call.scope, loop or call.node).text.startswith("_")
 
 
 def _made_above(call: Call, program: Program) -> tuple[ast.stmt | None, str]:

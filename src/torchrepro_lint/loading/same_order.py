@@ -10,7 +10,7 @@ from __future__ import annotations
 import ast
 import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterator
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from itertools import combinations
@@ -19,7 +19,7 @@ from operator import itemgetter
 from torchrepro_lint import catalogue
 from torchrepro_lint.dataflow import Call, Module, Program, Site, remembered, start_of
 from torchrepro_lint.dataflow.binding import argument_for
-from torchrepro_lint.dataflow.conditions import are_exclusive, conditions
+from torchrepro_lint.dataflow.conditions import PathCondition, are_exclusive, conditions
 from torchrepro_lint.dataflow.edges import Edges
 from torchrepro_lint.dataflow.execution_count import is_called_for_each_epoch, runs_in_each_pass
 from torchrepro_lint.dataflow.follow import Follow, Policy
@@ -69,14 +69,17 @@ def number_beside(call: Call) -> int:
     first = beside.first.get(place, place)
     tests = conditions(call.node, call.scope)
     instead = {other for test in tests for other in beside.under.get((test.owner, not test.taken), ()) if other < first}
-    number = bisect_left(beside.places, first) - len(instead)
-    asked = beside.asked.get(place)
-    if asked is not None:  # for another value of the parameter, the others run instead
-        others = [beside.asked.get(other, asked) for other in instead]
-        known = sum(name == asked[0] and value != asked[1] for name, value in others)
-        of_name, of_value = (bisect_left(beside.by_value[key], first) for key in (asked[0], asked))
-        number -= of_name - of_value - known
-    return number
+    return bisect_left(beside.places, first) - len(instead) - (_apart(beside, place, instead) if beside.asked else 0)
+
+
+def _apart(beside: _Drawing, place: _Place, known: set[_Place]) -> int:
+    """How many are made before only where a parameter has another value, but for those that are `known` to be."""
+    asked, first = beside.asked.get(place), beside.first.get(place, place)
+    if asked is None:
+        return 0
+    others = [beside.asked.get(other, asked) for other in known]
+    of_name, of_value = (bisect_left(beside.by_value[key], first) for key in (asked[0], asked))
+    return of_name - of_value - sum(name == asked[0] and value != asked[1] for name, value in others)
 
 
 def is_split_beside(call: Call) -> bool:
@@ -155,25 +158,26 @@ def _drawing(facts: ModuleFacts, program: Program) -> dict[Scope, _Drawing]:
             continue
         made.first[place] = place
         made.places.append(place)
-        for test in {(c.owner, c.taken) for c in conditions(call.node, call.scope)}:
-            made.under.setdefault(test, []).append(place)
-        asked = next(_asked(call), None)
-        if asked is not None:
-            made.asked[place] = asked
-            for key in (asked[0], asked):
-                made.by_value.setdefault(key, []).append(place)
+        if known := conditions(call.node, call.scope):
+            for test in {(c.owner, c.taken) for c in known}:
+                made.under.setdefault(test, []).append(place)
+            for asked in _asked(known, function):
+                made.asked[place] = asked
+                for key in (asked[0], asked):
+                    made.by_value.setdefault(key, []).append(place)
     return found
 
 
-def _asked(call: Call) -> Iterator[tuple[str, object]]:
-    """The parameters of a function that must have one value each for a call to run, and these."""
-    function = call.scope.function
-    for condition in conditions(call.node, call.scope):
+def _asked(known: Sequence[PathCondition], function: Scope) -> list[tuple[str, object]]:
+    """The parameter of a function that must have one value where these conditions hold, and the value, if any: the
+    innermost."""
+    for condition in known:
         match condition.test:
             case ast.Compare(left=ast.Name(id=name), ops=[ast.Eq()], comparators=[ast.Constant(value=value)]):
                 made = function.bindings.get(name, ())
                 if condition.holds and [b.kind for b in made] == ["parameter"]:
-                    yield name, value
+                    return [(name, value)]
+    return []
 
 
 def _name(call: Call) -> str:
