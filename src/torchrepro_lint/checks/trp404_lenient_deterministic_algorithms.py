@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator, Mapping
 from functools import partial
 from typing import Any
@@ -22,6 +23,7 @@ def check(module: Module, program: Program) -> Iterator[Draft]:
     """Every call that lets operations without a deterministic kernel run."""
     if not mentions(module.facts, "determinis"):
         return
+    off: set[ast.AST] = set()  # the calls that switch the mode off: whether it would only warn is no matter there
     for row in catalogue.table("backend_flags")["strictness"]:
         switch = _strictness(row, module)
         for setting, _ in switch.settings:
@@ -29,10 +31,12 @@ def check(module: Module, program: Program) -> Iterator[Draft]:
             site, is_lenient = Site(setting.value, setting.value_scope), partial(_is_lenient, row)
             by_default = cause(site, program, is_lenient) if value is UNKNOWN else None
             kind = _kind(row, value) if by_default is None else _kind(row, program.literal(*by_default))
-            if kind is None or cleans_up(setting.node, setting.scope, program):
+            if kind is None or setting.node in off or cleans_up(setting.node, setting.scope, program):
                 continue
             if is_unrequested(setting.node, setting.scope, program):
                 continue
+            if kind == "off":
+                off.add(setting.node)
             if kind == "off" and switch.temporary(setting, False):
                 yield Draft(setting.node, {"written": setting.written}, "temporary", level=Level.NOTE)
             else:

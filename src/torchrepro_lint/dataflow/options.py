@@ -128,6 +128,9 @@ class Options:
             frame = self._passing(name, at.scope, at.frame)
             if frame is not None:
                 return self._passed(name.id, frame, at)
+            chosen = self._passed_or_set(name, at)
+            if chosen is not None:
+                return chosen
             assigned = self._assigned(name, at) if at.frame.call is not None else None
             if assigned is not None:
                 return assigned
@@ -234,7 +237,7 @@ class Options:
         return _joined(found, settable=settable)
 
     def _bound(self, binding: Binding, at: _At) -> list[Default] | None:
-        if binding.kind != "assign" or binding.value is None:
+        if binding.kind != "assign" or binding.value is None or binding.path:
             return None
         return self._held(binding.value, at)
 
@@ -263,13 +266,24 @@ class Options:
         """The call in progress whose function has the name as a parameter, as it was given: this one, or one around it
         that defined the function which is called."""
         owner = scope.binding_scope(read.id)
-        while owner is not frame.function and frame.caller is not None:
-            frame = frame.caller
-        if owner is not frame.function or owner.kind != "function" or frame.call is None or frame.caller is None:
+        giving = _giving(owner, frame)
+        if owner is None or giving is None:
             return None
         bindings = owner.bindings[read.id]  # what the function assigns to it may come later
         is_told = self._first or reaching(bindings, read, owner, scope) == [bindings[0]]
-        return frame if is_told and bindings[0].kind == "parameter" else None
+        return giving if is_told and bindings[0].kind == "parameter" else None
+
+    def _passed_or_set(self, read: ast.Name, at: _At) -> list[Default] | None:
+        """The same of a parameter that the function may have set since: `if restore: restore = False`."""
+        owner = at.scope.binding_scope(read.id)
+        giving = _giving(owner, at.frame)
+        if owner is None or giving is None or not 1 < len(owner.bindings[read.id]) <= MAX_ARMS:
+            return None
+        match reaching(owner.bindings[read.id], read, owner, at.scope):
+            case [Binding(kind="parameter"), *others] if others:
+                there = at.moved(owner, at.frame)
+                return _joined([self._passed(read.id, giving, at), *(self._bound(b, there) for b in others)])
+        return None
 
     def _passed(self, name: str, frame: Frame, at: _At) -> list[Default] | None:
         """The value of a parameter of a call in progress."""
@@ -538,6 +552,15 @@ def _joined(found: Sequence[list[Default] | None], *, settable: bool = False) ->
     if not known or len(known) < len(found):
         return None
     return [v._replace(settable=v.settable or settable) for values in known for v in values]
+
+
+def _giving(owner: Scope | None, frame: Frame | None) -> Frame | None:
+    """The call in progress that gives a function its parameters: this one, or one around it that defined the function
+    which is called."""
+    while frame is not None and owner is not frame.function:
+        frame = frame.caller
+    is_known = frame is not None and frame.call is not None and frame.caller is not None
+    return frame if is_known and owner is not None and owner.kind == "function" else None
 
 
 @remembered_in_file

@@ -47,7 +47,7 @@ def _completed(module: Module, program: Program) -> Iterator[Arrival]:
     for call in module.calls(rows.keys()):
         row = rows[call.name]
         waits = (_last_name(call.argument(name)) == value for name, value in row.get("only_if", {}).items())
-        if all(waits) and not _has_one_worker(call.node, call.scope, program):
+        if all(waits) and not (_waits_for_all(call.node) or _has_one_worker(call.node, call.scope, program)):
             yield from _arrival(call.node, call.scope, row.get("part"), program)
 
 
@@ -63,6 +63,17 @@ def _arrival(call: ast.Call, scope: Scope, part: int | None, program: Program) -
     decision = decided_by(call, scope, program, path) or _decided_in_loop(call, scope, program)
     if decision is not None:
         yield Arrival(call, scope, decision)
+
+
+def _waits_for_all(call: ast.Call) -> bool:
+    """Whether it waits for one result alone, `ray.wait([ref])`, or for as many as there are, which come as they were
+    given: `ray.wait(refs, num_returns=len(refs))`."""
+    match call.args[:1], keyword_value(call, "num_returns"):
+        case [ast.List(elts=[single])], _:
+            return not isinstance(single, ast.Starred)
+        case [given], ast.Call(func=ast.Name(id="len"), args=[counted]):
+            return ast.dump(given) == ast.dump(counted)
+    return False
 
 
 def _last_name(argument: object) -> str:

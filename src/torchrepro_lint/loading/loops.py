@@ -156,7 +156,7 @@ def effects(facts: ModuleFacts, owner: Loop | ast.While | FunctionNode) -> Itera
                     yield Effect(kind, node, filled)
             case ast.Yield(value=ast.expr()) | ast.YieldFrom():
                 yield Effect("yield", node)
-            case ast.Return(value=ast.expr() as value) if reader.is_loop and not isinstance(value, ast.Constant):
+            case ast.Return(value=ast.expr() as value) if reader.is_loop and not reader.is_alike(value):
                 if not reader.is_picked(node) and not reader.shares(value):
                     yield Effect("decides", node, why=FIRST)
             case ast.Break() if reader.stops_by_count(node):

@@ -4,18 +4,19 @@ unpickled. No state, no order."""
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from torchrepro_lint import catalogue
-from torchrepro_lint.dataflow import Call, Program, Site, remembered
+from torchrepro_lint.dataflow import UNKNOWN, Call, Program, Site, remembered
 from torchrepro_lint.dataflow.abstract_values import Display, Origin, Result, Unknown
 from torchrepro_lint.dataflow.binding import is_super
 from torchrepro_lint.dataflow.filling import filling
 from torchrepro_lint.dataflow.frames import HANDS_ON, Frame
 from torchrepro_lint.index import Scope, keyword_value, last_name
 from torchrepro_lint.loading.worker_draws import worker_draws
+from torchrepro_lint.rng.draws import is_made_by
 from torchrepro_lint.rng.seeded_before import SEEDS_BY_NAME
 from torchrepro_lint.seeding.run_by import IMPORTS, SETS_DEFAULTS, Run, chosen, may_run
 from torchrepro_lint.seeding.terms import ENTERS, KEEPS, LEAVES
@@ -33,7 +34,6 @@ ItemDraw: TypeAlias = "tuple[str, ast.Call, Scope]"
 """The external function that draws an item, where it is called."""
 LAZY = frozenset({"builtins.map", "builtins.filter"})  # run what they are given for each item that is taken
 _SEQUENCE = "torch.nn.Sequential"
-_RAY_REMOTE = "ray.remote"
 _OF_TRIAL = ["setup", "step", "_setup", "_train"]  # what Ray calls of an object that it is given the class of
 _REMOTE = "torch.distributed.rpc."  # makes an object of a class that it is given; others mostly keep the class
 MAX_UNPICKLED = 6  # between the model and the call that loads it
@@ -56,34 +56,40 @@ class Callees:
                 return (method,)
         found = self._program.runs(call, scope) or methods_of_unpickled(call, scope, self._program)
         found = found or self._method_of_instantiated(function, scope) or chosen(function, scope, self._program)
-        found = found or self._remote(function, scope)
+        found = found or self._task(function, scope)
         return found or self._layers(function, scope) or seeder_of_unknown(call, scope, self._program)
 
-    def _remote(self, function: ast.expr, scope: Scope) -> tuple[Scope, ...]:
-        """What runs where `job.remote(0.1)` is called of what is decorated with `@ray.remote`, or `worker.fit.remote()`
-        of an object that was made so."""
-        if not isinstance(function, ast.Attribute) or function.attr != "remote":
+    def _task(self, function: ast.expr, scope: Scope) -> tuple[Scope, ...]:
+        """What runs where a task is run by a method, `job.remote(0.1)` of what is decorated with `@ray.remote`, or a
+        method of an object that was made so, `worker.fit.remote()`."""
+        if not isinstance(function, ast.Attribute) or function.attr not in _running():
             return ()
-        job = self._job(function.value, scope)
-        if job is not None or not isinstance(function.value, ast.Attribute):
-            return (job,) if job is not None else ()
+        task = self._decorated(function.value, function.attr, scope)
+        if task is not None or not isinstance(function.value, ast.Attribute):
+            return (task,) if task is not None else ()
         owners: list[Scope | None] = []
         for made in self._program.results(function.value.value, scope):
             match made.node.func:
-                case ast.Attribute(value=kind, attr="remote"):
-                    owners.append(self._job(kind, made.scope))
+                case ast.Attribute(value=kind, attr=method) if method == function.attr:
+                    owners.append(self._decorated(kind, method, made.scope))
         return tuple(m for owner in owners if owner is not None for m in self._own(owner, (function.value.attr,)))
 
-    def _job(self, written: ast.expr, scope: Scope) -> Scope | None:
-        """The function or class of the project that is decorated with `@ray.remote`: of `job`, `job.options(...)`."""
+    def _decorated(self, written: ast.expr, method: str, scope: Scope) -> Scope | None:
+        """The function or class of the project that a task was made of, which this method runs: of `job`,
+        `job.options(...)`."""
         match written:
             case ast.Call(func=ast.Attribute(value=named, attr="options")) | named if isinstance(named, ast.Name):
                 target = self._program.resolve(named, scope)
                 if isinstance(target, Scope) and target.kind in ("function", "class"):
-                    outer = target.parent or target
-                    is_job = any(self._program.qualified(d, outer) == _RAY_REMOTE for d in target.decorators)
-                    return target if is_job else None
+                    row = self._row_of(target)
+                    return target if row is not None and method in row["methods"] else None
         return None
+
+    def _row_of(self, target: Scope) -> Mapping[str, Any] | None:
+        """What makes a task of a function or a class, if anything does."""
+        rows, outer = catalogue.names("callables", "tasks"), target.parent or target
+        named = (self._program.qualified(decorator, outer) for decorator in target.decorators)
+        return next((rows[name] for name in named if name is not None and name in rows), None)
 
     def _method_of_instantiated(self, function: ast.expr, scope: Scope) -> tuple[Scope, ...]:
         """What is called of an object that Hydra makes, `instantiate(cfg.engine).run()`, or of one of a class that it
@@ -257,8 +263,31 @@ class Callees:
         return [(method, owner) for method, owner in found if method is not None]
 
     def is_job(self, callee: Scope, call: ast.Call, scope: Scope) -> bool:
-        """Whether a call has a worker of Ray run a function or a method, or make an object, for it."""
-        return callee in self._remote(call.func, scope)
+        """Whether a call has another process run a task, or make the object of one: a worker of Ray, a container."""
+        row = self._row_of(callee.method_class or callee)
+        if row is None or not row["apart"]:
+            return False
+        return callee in self._task(call.func, scope) if row["methods"] else isinstance(call.func, ast.Name)
+
+    def sends_away(self, name: str | None, call: ast.Call, scope: Scope) -> bool:
+        """Whether a call has other processes, which begin afresh, run a function that it is given: `executor.submit(f)`
+        of submitit, `Parallel(n_jobs=4)(delayed(f)(x) for x in items)` of joblib."""
+        if name is not None:
+            row = catalogue.names("callables", "pooled").get(name)
+            return row is not None and self._has_workers(row, call, scope)
+        row = catalogue.names("callables", "elsewhere_methods").get(last_name(call.func))
+        is_method = row is not None and isinstance(call.func, ast.Attribute)
+        return is_method and is_made_by(row, call.func.value, scope, self._program)  # type: ignore[arg-type,attr-defined]
+
+    def _has_workers(self, row: Mapping[str, Any], call: ast.Call, scope: Scope) -> bool:
+        """Whether the pool around a call has several workers, and no option that may keep the work in this process."""
+        around = (n for n in scope.facts.ancestors(call) if isinstance(n, ast.Call))
+        pools = (p for outer in around for p in self._program.results(outer.func, scope))
+        pool = next((p for p in pools if p.callee in row["pools"]), None)
+        if pool is None or any(keyword_value(pool.node, option) is not None for option in row["unless"]):
+            return False
+        count = Call(pool.node, pool.scope, str(pool.callee), self._program).literal(row["workers"], 0)
+        return count is not UNKNOWN and count not in (None, 1)
 
     @staticmethod
     def starts_process(name: str | None, call: ast.Call) -> bool:
@@ -300,6 +329,12 @@ def _handing_on() -> frozenset[str]:
     return _SPAWNERS.union(
         *(catalogue.names("callables", kind) for kind in ("command_lines", "launchers", "elsewhere"))
     )
+
+
+@cache
+def _running() -> frozenset[str]:
+    """The methods by which tasks are run."""
+    return frozenset(m for row in catalogue.table("callables")["tasks"] for m in row["methods"])
 
 
 @cache

@@ -44,6 +44,7 @@ from torchrepro_lint.seeding.run_by import (
     IMPORTS,
     Run,
     commands,
+    deployed,
     handlers,
     is_first,
     offered,
@@ -130,6 +131,10 @@ class _Interpreter:
             frame = Frame(entry.facts.scope)
             state = self.effects.seed(Seeder(FAMILIES, made, entry.facts.scope, None, "constant"), state, frame)
             state = self._function(function, None, frame, state)
+        for runs, is_apart in deployed(entry.facts, self.program):
+            with self.effects.process_of(runs[0][0]) if is_apart else nullcontext(state) as begun:
+                for function, owner in runs:
+                    begun = self._function(function, None, Frame(entry.facts.scope), begun, owner)
         for facts in tuple(self.found.files):
             for function in handlers(facts, self.program):
                 self._function(function, None, Frame(facts.scope), state)
@@ -552,11 +557,7 @@ class _Interpreter:
         if meaning is not None:
             return self._external(meaning, call, state, scope, frame)
         with self.effects.at(call, scope):
-            if (
-                last_name(call.func) == "remote"
-                and self._callees.is_job(callee, call, scope)
-                and not self._is_local_ray
-            ):
+            if self._callees.is_job(callee, call, scope) and not self._is_local_ray:
                 self._job(callee, call, frame)
                 return state
             if callee.kind == "class":
@@ -665,6 +666,8 @@ class _Interpreter:
         """Whether a call runs functions in processes that share nothing with this one, not even by a fork."""
         if self._callees.spawns(name, call):
             return not self._is_local_ray
+        if self._callees.sends_away(name, call, scope):
+            return True
         if name == "multiprocessing.Process":
             chosen = [c for f in self.found.files for c, _ in f.calls.get("set_start_method", ())]
         elif isinstance(call.func, ast.Attribute) and call.func.attr == "Process":

@@ -5,8 +5,8 @@ Lightning module, the data set of a trainer.
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Iterator, Sequence
-from typing import TypeAlias
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, TypeAlias, TypeGuard
 
 from torchrepro_lint import catalogue
 from torchrepro_lint.dataflow import Program, remembered, remembered_in_file
@@ -208,6 +208,31 @@ def started(facts: ModuleFacts, program: Program) -> Iterator[tuple[Scope, ast.C
                 is_made = isinstance(made, ast.Call) and program.callee(made, facts.scope) in row["made_by"]
                 if decorator in row["starts"] and is_made:
                     yield function, made  # type: ignore[misc]
+
+
+def deployed(facts: ModuleFacts, program: Program) -> Iterator[tuple[list[Run], bool]]:
+    """What a service runs of a file's functions, `@app.function()`, and classes, `@app.cls()`, each with whether it has
+    a process of its own."""
+    for row in catalogue.table("callables")["deployed"]:
+        if facts.packages.isdisjoint(name.partition(".")[0] for name in row["made_by"]):
+            continue
+        for scope in facts.scope.children.values():
+            named = [program.qualified(d, facts.scope) for d in scope.decorators]
+            of_app = [d.attr for d in scope.decorators if _is_of_app(d, row, facts, program)]
+            if not of_app or not set(named).isdisjoint(row["serves"]):
+                continue
+            if of_app[0] in row["here"] or of_app[0] in row["functions"]:
+                yield [(scope, None)], of_app[0] in row["functions"]
+            elif of_app[0] in row["classes"]:
+                methods = [(m, program.qualified(d, scope)) for m in scope.children.values() for d in m.decorators]
+                runs = [(m, scope) for wanted in row["methods"] for m, name in methods if name == wanted]
+                yield [*_methods(scope, ("__init__",), program), *runs], True
+
+
+def _is_of_app(
+    decorator: ast.expr, row: Mapping[str, Any], facts: ModuleFacts, program: Program
+) -> TypeGuard[ast.Attribute]:
+    return isinstance(decorator, ast.Attribute) and program.is_made_by(row["made_by"], decorator.value, facts.scope)
 
 
 def _experiments(call: ast.Call, scope: Scope, program: Program) -> Iterator[Run]:

@@ -321,6 +321,7 @@ class Summaries:
             has_classes = any(function.kind == "class" for function in given)
             if (
                 has_classes
+                or (given and callees.sends_away(name, call, scope))
                 or run_by(name, call, scope, self._program)
                 or not self._draws_itself(name, call, scope, draws)
             ):
@@ -330,7 +331,7 @@ class Summaries:
             return None
         if self._program.project.configured.of_own(callee) is not None:
             return None
-        if last_name(call.func) == "remote" and callees.is_job(callee, call, scope):
+        if callees.is_job(callee, call, scope):
             return None
         if callee.kind == "class":
             bases = callees.inherited_constructors(callee)
