@@ -230,14 +230,15 @@ def _has_seeder(facts: ModuleFacts, program: Program) -> bool:
 def _lacks_names(facts: ModuleFacts) -> bool:
     """Whether a file calls a function that seeds, by its name, and has forgotten to import it; or a script reads names
     that nothing binds: it is a part of something, or a sketch."""
-    if facts.star_imports or facts.source.matches(r"\bNameError\b|\bglobals\(|\bexec\("):
+    if facts.star_imports:
         return False
     calls = (
         (call.func, scope) for name in facts.calls if SEEDS_BY_NAME.search(name) for call, scope in facts.calls[name]
     )
     if any(isinstance(f, ast.Name) and scope.binding_scope(f.id) is None for f, scope in calls):
         return True
-    nodes = () if facts.source.cells else walk(facts.tree)
+    is_open = bool(facts.source.cells) or facts.source.matches(r"\bNameError\b|\bglobals\(|\bexec\(")
+    nodes = () if is_open else walk(facts.tree)
     read = (n for n in nodes if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load) and n.id not in _BUILT_IN)
     scopes = ((n.id, facts.scope_of(n)) for n in read)
     missing = {name for name, scope in scopes if scope.function.kind == "module" and scope.binding_scope(name) is None}
