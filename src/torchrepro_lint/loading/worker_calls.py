@@ -125,10 +125,10 @@ class WorkerCalls:
         """What `self.attr` is set to in the constructor call in hand: what that passes, or what it chooses; nothing
         where it does not decide that."""
         made = self.made.get(id(owner))
-        if made is None:
+        if made is None or not isinstance(made.callee, Scope):
             return []
         for base in self.program.names.classes(owner):
-            sets = base.attributes.get(attr, [])
+            sets = [self.program.values.kept(*pair, made.callee) for pair in base.attributes.get(attr, ())]
             arms = [Site(arm, scope) for binding, scope in sets for arm in _arms(_bound(binding))]
             for value, scope in arms:
                 name = value.id if isinstance(value, ast.Name) else ""
@@ -136,14 +136,16 @@ class WorkerCalls:
                     passed = argument_for(made.node, scope, name)
                     if isinstance(passed, ast.expr):
                         return [SetTo(Site(passed, made.scope))]
-                    is_called = self.program.names.method(owner, "__init__") is scope
-                    default = self._default(name, scope) if passed is None and is_called else None
+                    default = self._default(name, scope) if passed is None and self._is_called(scope, made) else None
                     return [SetTo(default)] if default is not None else []
             if arms and all(scope.name.endswith("__init__") for _, scope in sets):
-                constructor = self.program.names.method(owner, "__init__")
-                call = ((made.node, made.scope),) if all(scope is constructor for _, scope in arms) else ()
+                call = ((made.node, made.scope),) if all(self._is_called(scope, made) for _, scope in arms) else ()
                 return [SetTo(arm, call) for arm in self._chosen_arms(arms)] if len(arms) > 1 or call else []
         return []
+
+    def _is_called(self, constructor: Scope, made: Result) -> bool:
+        """Whether this is the constructor that a construction calls, and not one of a base class."""
+        return isinstance(made.callee, Scope) and self.program.names.method(made.callee, "__init__") is constructor
 
     def _default(self, name: str, constructor: Scope) -> Site | None:
         """What a parameter has that the constructor call in hand leaves out, if nothing else is ever bound to it."""
@@ -206,7 +208,7 @@ class WorkerCalls:
             case ast.Name(id=name) if scope.name.endswith("__init__"):
                 made = self.made.get(id(scope.parent)) if scope.parent is not None else None
                 match scope.bindings.get(name):
-                    case [Binding(kind="parameter") as parameter] if made is not None:
+                    case [Binding(kind="parameter") as parameter] if made is not None and self._is_called(scope, made):
                         given = value_for(made.node, made.scope, scope, parameter)
             case ast.Constant(value=value):
                 return value
