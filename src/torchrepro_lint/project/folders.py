@@ -10,7 +10,7 @@ from torchrepro_lint.tracking import Tracker
 
 # The kinds under which questions are noted.
 OF_FOLDERS = CHILD, PACKAGE, FILLED, BUILT = ("child", "package", "filled", "built")
-MAX_DEPTH, MAX_FOLDERS = 4, 4096  # how far, and in how many folders, modules are looked for in one without `__init__.py`
+MAX_DEPTH, MAX_FOLDERS = 4, 4096  # where modules are looked for in one without `__init__.py`
 _BUILDS = frozenset({"setup.py", "pyproject.toml"})
 
 
