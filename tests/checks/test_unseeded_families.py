@@ -78,3 +78,27 @@ def _message(folder: Path) -> str:
     resolver = SettingsResolver(cards.codes(), isolated=True, overrides={"select": ["TRP101"]})
     [finding] = check(Request((folder,), resolver)).findings
     return finding.message
+
+
+LATE_AND_ASKED_FOR = """
+import argparse
+
+import torch
+
+parser = argparse.ArgumentParser()
+parser.add_argument("--seed", type=int)
+args = parser.parse_args()
+net = torch.nn.Linear(4, 2)
+if args.seed is not None:
+    torch.manual_seed(args.seed)
+optimizer = torch.optim.SGD(net.parameters(), 0.1)
+for step in range(9):
+    net(torch.ones(4)).sum().backward()
+    optimizer.step()
+"""
+
+
+def test_what_seeds_later_if_it_is_asked_to_seeds(tmp_path: Path) -> None:
+    (tmp_path / "pyproject.toml").write_text("")
+    (tmp_path / "train.py").write_text(LATE_AND_ASKED_FOR)
+    assert "without having seeded it on the way there" in _message(tmp_path)

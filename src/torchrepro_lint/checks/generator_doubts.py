@@ -13,17 +13,19 @@ from typing import NamedTuple
 from torchrepro_lint import catalogue
 from torchrepro_lint.checks.seed_doubts import is_one_round
 from torchrepro_lint.checks.seed_edit import seed_fix
-from torchrepro_lint.dataflow import Call, Program, remembered
+from torchrepro_lint.dataflow import Call, Program, remembered, remembered_in_file
 from torchrepro_lint.dataflow.abstract_values import Constant
 from torchrepro_lint.dataflow.binding import named_parameters
+from torchrepro_lint.dataflow.conditions import conditions
 from torchrepro_lint.dataflow.enclosing import block_of
 from torchrepro_lint.dataflow.execution_count import runs_in_each_pass, runs_often
-from torchrepro_lint.index import LoopNode, ModuleFacts, Scope, walk
+from torchrepro_lint.index import LoopNode, ModuleFacts, Scope, last_name, walk
 from torchrepro_lint.loading.loaders import loader_calls, loaders, workers
 from torchrepro_lint.loading.looked_at import is_for_evaluation, is_only_looked_at, replaced
 from torchrepro_lint.loading.same_order import differs_by_rank, is_copied, is_made_side_by_side
 from torchrepro_lint.loading.worker_draws import worker_draws
 from torchrepro_lint.project.contents import is_test
+from torchrepro_lint.project.declarations import constant, declared_options
 from torchrepro_lint.project.entries import entries, files_of_programs, is_tried_out
 from torchrepro_lint.rng.own_seed import seeded_with
 from torchrepro_lint.rng.ranks import has_ranks
@@ -62,11 +64,9 @@ def is_seed_unclear(call: Call, seed: str, program: Program) -> bool:
     return (
         is_only_tried_out(call)
         or _is_there_for_something_else(call.facts, program)
-        or (call.name != _SPLITS and _is_seeded_anew(call.facts, program))
-        or (call.name != _SPLITS and _is_of_evaluations(call.facts, program))
-        or _STANDS_IN.search(seed) is not None
-        or _is_seeded_otherwise(call, seed)
-        or (seed.isdecimal() and _is_given_a_seed(call.scope.function))
+        or (call.name != _SPLITS and (_is_seeded_anew(call.facts, program) or _is_of_evaluations(call.facts, program)))
+        or (_STANDS_IN.search(seed) is not None or _is_seeded_otherwise(call, seed))
+        or (_is_given_a_seed(call.scope.function) if seed.isdecimal() else seed in _off_by_default(call.facts))
         or (call.name != _SPLITS and seed.isdecimal() and _misses_seed(call.facts, call.program))
         or (call.name != _SPLITS and is_never_seeded(call.facts, call.program))
         or (call.name != _SPLITS and _is_one_round(call.facts, call.program))
@@ -93,6 +93,34 @@ def _is_seeded_otherwise(call: Call, seed: str) -> bool:
     owner = call.scope.binding_scope(given)
     held = [ast.unparse(b.value) for b in owner.bindings[given] if b.value is not None] if owner is not None else []
     return not seed.startswith((given, *held))
+
+
+@remembered_in_file
+def _off_by_default(facts: ModuleFacts) -> set[str]:
+    """How a file reads the option for its seed where its default is none: `default=0`, with `if args.seed != 0:` above
+    what it seeds with."""
+    found = set()
+    for name in ("manual_seed", "seed", "seed_everything", "set_seed"):
+        for call, scope in facts.calls.get(name, ()):
+            for seed in call.args[:1]:
+                if any(_is_off(c.test, c.holds, seed, facts) for c in conditions(call, scope)):
+                    found.add(facts.text(seed))
+    return found
+
+
+def _is_off(test: ast.expr, holds: bool, seed: ast.expr, facts: ModuleFacts) -> bool:
+    """Whether a test of a seed comes out otherwise for its default, a number."""
+    option = declared_options(facts).get(last_name(seed))
+    if option is None or type(option.value) is not int:
+        return False
+    match test:
+        case ast.Compare(left=left, ops=[ast.Gt() | ast.NotEq() as op], comparators=[value]):
+            least = constant(value)
+            if ast.unparse(left) != ast.unparse(seed) or type(least) is not int:
+                return False
+            comes_out = option.value > least if isinstance(op, ast.Gt) else option.value != least
+            return comes_out is not holds
+    return ast.unparse(test) == ast.unparse(seed) and bool(option.value) is not holds
 
 
 @remembered

@@ -5,6 +5,7 @@ number. Such a fix is offered, and a person decides.
 from __future__ import annotations
 
 import ast
+import builtins
 import re
 from collections.abc import Collection
 
@@ -13,11 +14,12 @@ from torchrepro_lint.checks.seed_place import Place, divides_data
 from torchrepro_lint.dataflow import CallSite, Program, remembered_in_file
 from torchrepro_lint.dataflow.binding import argument_for
 from torchrepro_lint.dataflow.conditions import conditions
-from torchrepro_lint.index import ModuleFacts, Scope, calls_in, last_name, walk
+from torchrepro_lint.dataflow.execution_count import is_called_in_a_loop
+from torchrepro_lint.index import FunctionNode, ModuleFacts, Scope, calls_in, last_name, walk
 from torchrepro_lint.project.contents import lies_with_tests
 from torchrepro_lint.project.declarations import names_options_at_run_time, option_names
 from torchrepro_lint.rng.draws import draw_at
-from torchrepro_lint.rng.own_seed import own_seed
+from torchrepro_lint.rng.own_seed import own_seed, stored_in
 from torchrepro_lint.rng.predicates import about_seed
 from torchrepro_lint.rng.seeded_before import SEEDS_BY_NAME
 from torchrepro_lint.rng.usual_seed import has_own_seed, is_configured, is_turned_off, reads_configured
@@ -40,6 +42,13 @@ from torchrepro_lint.syntax import (
 _SEEDS = ("seed", "manual_seed")
 _TRAINS = re.compile(r"(?:\w+_)?(?:train|fit|learn|backward)(?:_|$)", re.IGNORECASE)
 _IMPORTS = (ast.Import, ast.ImportFrom)
+_SEEDER = re.compile(r"seed|determinis|reproduc|random|reset", re.IGNORECASE)
+# Names that need no binding: of Python, of Python 2, and those that IPython and line_profiler add.
+_FEW = 3  # names that nothing binds: one or two are an oversight
+_BUILT_IN = frozenset(
+    {*dir(builtins), "__file__", "__path__", "__builtins__", "__annotations__", "unicode", "xrange", "raw_input",
+     "long", "reduce", "basestring", "file", "unichr", "execfile", "reload", "get_ipython", "display", "profile"}
+)  # fmt: skip
 _OF_PARTS = re.compile(r"#.*\b(?:splits?|splitting|folds?|partitions?)\b", re.IGNORECASE)
 _ROUND = re.compile(r"(?:(?:current|this|last|fl|comm|global)_)+round(?:_(?:num|number|idx|index|id))?", re.IGNORECASE)
 _DIFFERS = re.compile(r"#.*\b(?:non-?|not (?:be )?|un|ir)(?:reproducib|repeatab)", re.IGNORECASE)
@@ -63,11 +72,13 @@ def is_unclear(
         or _has_no_number(seeding, program)
         or ("torch" in families and any(map(is_of_torch, seeding.met)))
         or _has_seeder(facts, program)
-        or _lacks_seeder(facts)
+        or _lacks_names(facts)
+        or _belongs_in_seeder(seeding, process, families, program)
         or (process is None and any(seeding.calls("share_memory")) and starts_processes(seeding, program))
         or lies_with_tests(seeding.entry.facts)
         or is_turned_off({seeding.entry.facts.source.path}, program)
         or _imports_late(facts)
+        or _loads_late(seeding)
         or _is_said_to_differ(place)
         or _is_among_alternatives(place)
         or _is_headed(place)
@@ -93,10 +104,10 @@ def warns(met: SeedMet) -> bool:
 
 
 def _may_be_another_number(seeding: Seeding, place: Place, program: Program) -> bool:
-    """Whether a seed stands in for one that was not given, which its user may not want, or a number for the program's
-    own seed, which was missed."""
+    """Whether a seed stands in for one that was not given, which its user may not want, is changed in the function that
+    reads it, or is a number for the program's own seed, which was missed."""
     if place.own is not None:
-        return place.own.option.off == "None"
+        return place.own.option.off == "None" or place.own.read in stored_in(place.scope.function)
     elsewhere = catalogue.table("callables")["settings_elsewhere"]["packages"]
     if any(not facts.packages.isdisjoint(elsewhere) for facts in seeding.visited):
         return has_own_seed(program.project.text.containing("seed") or (), program)
@@ -215,13 +226,37 @@ def _has_seeder(facts: ModuleFacts, program: Program) -> bool:
     return any(isinstance(program.names.lookup(name, facts.scope), Scope) for name in names)
 
 
-def _lacks_seeder(facts: ModuleFacts) -> bool:
-    """Whether the file calls a function that seeds, by its name, and has forgotten to import it."""
+@remembered_in_file
+def _lacks_names(facts: ModuleFacts) -> bool:
+    """Whether a file calls a function that seeds, by its name, and has forgotten to import it; or a script reads names
+    that nothing binds: it is a part of something, or a sketch."""
+    if facts.star_imports:
+        return False
     calls = (
         (call.func, scope) for name in facts.calls if SEEDS_BY_NAME.search(name) for call, scope in facts.calls[name]
     )
-    missing = (f for f, scope in calls if isinstance(f, ast.Name) and scope.binding_scope(f.id) is None)
-    return not facts.star_imports and next(missing, None) is not None
+    if any(isinstance(f, ast.Name) and scope.binding_scope(f.id) is None for f, scope in calls):
+        return True
+    is_open = bool(facts.source.cells) or facts.source.matches(r"\bNameError\b|\bglobals\(|\bexec\(")
+    nodes = () if is_open else walk(facts.tree)
+    read = (n for n in nodes if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load) and n.id not in _BUILT_IN)
+    scopes = ((n.id, facts.scope_of(n)) for n in read)
+    missing = {name for name, scope in scopes if scope.function.kind == "module" and scope.binding_scope(name) is None}
+    return len(missing) >= _FEW
+
+
+def _belongs_in_seeder(seeding: Seeding, process: Scope | None, families: Collection[str], program: Program) -> bool:
+    """Whether a function seeds other generators again and again, for each of several runs: the missing ones belong
+    there. What seeds the workers of a loader says nothing of the runs."""
+    return any(
+        met.process is process
+        and met.seeder is not None
+        and _SEEDER.search(met.scope.function.own_name) is not None
+        and "worker" not in met.scope.function.own_name
+        and set(families).isdisjoint(met.seeder.families)
+        and is_called_in_a_loop(met.scope.function, program)
+        for met in seeding.met
+    )
 
 
 def _imports_late(facts: ModuleFacts) -> bool:
@@ -229,6 +264,21 @@ def _imports_late(facts: ModuleFacts) -> bool:
     without torch."""
     held = [facts.parents.get(b.node) for b in facts.imports if b.target.partition(".")[0] == "torch"]
     return any(map(is_for_typing, held)) and not any(isinstance(holder, ast.Module) for holder in held)
+
+
+def _loads_late(seeding: Seeding) -> bool:
+    """Whether a file leaves it to its functions to import what uses torch, as a command line with several commands
+    does: it should begin without."""
+    facts = seeding.entry.facts
+    if "torch" in facts.packages or facts.source.cells:
+        return False
+    late: set[str] = set()
+    early: set[str] = set()
+    for made in facts.imports:
+        is_late = any(isinstance(above, FunctionNode) for above in facts.ancestors(made.node))
+        (late if is_late else early).add(made.target.partition(".")[0])
+    using = [set(f.source.rel.removesuffix(".py").split("/")) for f in seeding.visited if "torch" in f.packages]
+    return any(late & parts for parts in using) and not any(early & parts for parts in using)
 
 
 def _is_said_to_differ(place: Place) -> bool:

@@ -25,7 +25,7 @@ from torchrepro_lint.checks.seed_met import (
 )
 from torchrepro_lint.checks.seed_place import Place, inserted, place_of, works_of
 from torchrepro_lint.dataflow import Program
-from torchrepro_lint.index import Scope
+from torchrepro_lint.index import Scope, calls_in
 from torchrepro_lint.model import Edit
 from torchrepro_lint.rng.usual_seed import usual_seed
 from torchrepro_lint.seeding import cells
@@ -43,6 +43,8 @@ from torchrepro_lint.seeding.unseeded import Unseeded
 from torchrepro_lint.syntax import import_module, indentation
 
 _ELSEWHERE = frozenset({"ray"})  # its tasks and actors run in workers: docs.ray.io/en/latest/ray-core/walkthrough.html
+
+_OPTIMIZERS = ("Adam", "AdamW", "SGD", "RMSprop", "LBFGS", "Adagrad")
 
 
 def seed_fix(program: Program, seeding: Seeding, found: Unseeded) -> Fix | None:
@@ -66,7 +68,7 @@ def seed_fix(program: Program, seeding: Seeding, found: Unseeded) -> Fix | None:
     known = [fix for fix in fixes if fix is not None]
     if len(known) < len(fixes) or not known:
         return None
-    may_be_elsewhere = not found.draws and starts_processes(seeding, program)
+    may_be_elsewhere = not found.draws and (starts_processes(seeding, program) or _fits_no_model(seeding, program))
     may_be_elsewhere = may_be_elsewhere or any(in_launched(witness, program) for witness in found.draws.values())
     edits = tuple(dict.fromkeys(e for fix in known for e in made(fix.edits)))
     return Fix(edits, may_be_elsewhere or any(fix.unsafe for fix in known))
@@ -75,6 +77,17 @@ def seed_fix(program: Program, seeding: Seeding, found: Unseeded) -> Fix | None:
 def _runs_elsewhere(seeding: Seeding) -> bool:
     """Whether the program hands work to processes that do not begin with its code, nor with its seeds."""
     return any(facts.packages & _ELSEWHERE for facts in seeding.visited)
+
+
+def _fits_no_model(seeding: Seeding, program: Program) -> bool:
+    """Whether all that a program optimizes is tensors that it lists, and no model, whose weights would be drawn."""
+    optimizers = (site for name in _OPTIMIZERS for site in seeding.calls(name))
+    given = [call.args[0] for call, scope in optimizers if call.args and _is_optimizer(call, scope, program)]
+    return bool(given) and all(isinstance(value, ast.List) and not any(calls_in(value)) for value in given)
+
+
+def _is_optimizer(call: ast.Call, scope: Scope, program: Program) -> bool:
+    return (program.callee(call, scope) or "").startswith("torch.optim.")
 
 
 def _in_process(program: Program, seeding: Seeding, found: Unseeded, process: Scope) -> Fix | None:

@@ -41,7 +41,7 @@ _NAMES = frozenset(".".join(call) for call in seed_families.SEED_CALLS.values())
 _SEEDS = re.compile(r"seed|random|rng|reprod|determin|init|set_?up", re.IGNORECASE)
 _PROMISED = re.compile(r"\bdefault(?:s to|:|=| is)?\s*(\d+)\b", re.IGNORECASE)
 _ASKED = re.compile(
-    r"\b(?:set|pass|give|specify|use) (?:it|this)\b|\bnon-?determin"
+    r"\b(?:set|pass|give|specify|use) (?:it|this)\b|\bnon-?determin|\bNone\s*(?:=|[-=]>|→|means?\b)"
     r"|\b(?:if|when|unless) (?:not |un)?(?:set|given|passed|provided|specified)\b"
     r"|\b(?:for|of) (?:\w+ ){0,3}(?:selection|sampling|shuffling|splits?|splitting)\b",
     re.IGNORECASE,

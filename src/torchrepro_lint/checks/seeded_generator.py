@@ -43,6 +43,8 @@ def seeded_generator(call: Call, program: Program) -> Fix:
         return Fix()  # made there, it would give each epoch the same order
     loop, seed = _made_above(call, program)
     unsafe = exists == "some" or runs == "unknown" or is_unclear(call, seed, program)
+    if call.scope.kind != "module" and "torch" in call.scope.function.bindings and not unsafe:
+        unsafe = import_name(call.facts, "torch.Generator", call.scope, loop or call.node).text.startswith("_")
     return Fix(partial(_edits, call, loop, seed, program), unsafe)
 
 

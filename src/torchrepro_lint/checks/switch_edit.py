@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import ast
 import re
+from collections.abc import Iterable
 from itertools import takewhile
 
 from torchrepro_lint import catalogue
@@ -18,7 +19,7 @@ from torchrepro_lint.model import Edit, Position, Range
 from torchrepro_lint.project.versions import allowed_in
 from torchrepro_lint.seeding.noise import learns_noise
 from torchrepro_lint.seeding.seedings import seedings
-from torchrepro_lint.seeding.training import only_evaluates
+from torchrepro_lint.seeding.training import is_called_benchmark, only_evaluates
 from torchrepro_lint.syntax import Import, import_name, insert_after, insert_before, quoted, replace, top_line
 
 # A comment that only praises the other value, in a few words: it would be wrong of the new one. One that names anything
@@ -43,6 +44,12 @@ _COMMENT_LINES = re.compile(r"(?:[ \t]*#[^\r\n]*(?:\r\n?|\n|\Z))+")
 _OF_DEVICES = re.compile(r"cuda|cudnn|gpu|device|cpu", re.IGNORECASE)
 _OF_SWITCH = re.compile(r"(?:use_?)?cudnn(?:_?bench\w*)?", re.IGNORECASE)  # an option for it: `if config["cudnn"]:`
 _OF_SPEED = re.compile(r"(?:^|[^a-z])(?:fast|speed|perf|performance|throughput)(?![a-z])", re.IGNORECASE)
+_CLOCKS = ("perf_counter", "perf_counter_ns", "monotonic", "synchronize")
+_MAKES = re.compile(  # a part of a program: `build_model`, `get_dataloaders`
+    r"^_*(?:build|make|create|get|load|split|generate|prepare)_(?:\w+_)?"
+    r"(?:models?|net(?:work)?s?|data(?:_?sets?|_?loaders?)?|loaders?|splits?|samples?|batch(?:es)?)(?:_|$)"
+)
+_TURNED_OFF = re.compile(r"^[ \t]*#[ \t#]*[\w.]*cudnn\.deterministic[ \t]*=[ \t]*True", re.MULTILINE)
 _FINDS = re.compile(r"^_?(?:find|measure|benchmark|profile|estimate)_")
 _SAYS = re.compile(r"cudnn|\bbenchmark", re.IGNORECASE)
 _HEADED = re.compile(  # what stands below such a comment, up to the end, with no other comment or blank line between
@@ -113,8 +120,10 @@ def _is_commented(facts: ModuleFacts, statement: ast.stmt) -> bool:
 
 
 def _is_explained_beside(facts: ModuleFacts, holder: ast.If) -> bool:
-    """Whether the condition of a switch has a comment about it: `if same_size:  # other sizes slow the benchmark`; or
-    stands for this switch alone, and is not about the device: then it says when that pays."""
+    """Whether the condition of a switch has a comment about it: `if same_size:  # other sizes slow the benchmark`, also
+    above; or stands for this switch alone, and is not about the device: then it says when that pays."""
+    if any(_SAYS.search(facts.source.line(n)) for n in range(top_line(facts, holder), holder.lineno)):
+        return True
     if len(holder.body) == 1 and not holder.orelse:
         asked = holder.test
         name = getattr(asked.slice, "value", "") if isinstance(asked, ast.Subscript) else last_name(asked)
@@ -153,8 +162,9 @@ def _is_explained_below(facts: ModuleFacts, statement: ast.stmt) -> bool:
 
 def is_after_speed(facts: ModuleFacts, program: Program) -> bool:
     """Whether a program only uses a model, has nothing to learn, or times what it does, as by
-    `cuda.Event(enable_timing=True)` or in a `def latency()`."""
+    `cuda.Event(enable_timing=True)`, in a `def latency()`, or in a file called a benchmark."""
     is_timed = facts.source.matches(r"\benable_timing\s*=\s*True\b|\bdef \w*latency\w*\(")
+    is_timed = is_timed or (is_called_benchmark(facts) and not facts.calls.keys().isdisjoint(_CLOCKS))
     found = seedings(facts, program)
     is_in_vain = any(seeding.measures_time or learns_noise(seeding, program) for seeding in found)
     return is_timed or is_in_vain or only_evaluates(facts, program)
@@ -223,17 +233,17 @@ def _comment_above(facts: ModuleFacts, statement: ast.stmt) -> tuple[Edit, ...]:
 def convolutions_settled(seed: ast.Call, scope: Scope, program: Program) -> Fix:
     """`torch.backends.cudnn.deterministic = True` below the seeds that stand together with `seed`: it raises nowhere.
     Unsafe where comments speak of such switches, where the program is after speed, where it tunes its kernels for a
-    reason, where an object seeds for itself, where a call that is given the seed may be all of the program, and where
-    the program may run past it."""
+    reason, where an object or a function that makes a part seeds for itself, where a call that is given the seed may be
+    all of the program, and where the program may run past it."""
     facts, statement = scope.facts, scope.facts.statement(seed)
     last = _last_seed(facts, statement)
     if last is None or "seed" not in facts.text(seed.func):  # what runs the program, with a seed of its own
         return Fix()
     switch = import_name(facts, _CUDNN, scope, last)
     spoken_of, _ = _unwanted(facts)
-    is_objects = scope.method_class is not None
+    is_part = scope.method_class is not None or _makes_part(scope.function, program)
     is_whole = getattr(statement, "value", None) is seed
-    is_doubtful = bool(spoken_of) or is_objects or not is_whole or _is_one_of_two_ways(facts, last)
+    is_doubtful = bool(spoken_of) or is_part or not is_whole or _is_one_of_two_ways(facts, last)
     fix = (insert_after(facts, last, f"{switch.text} = True"), *switch.edits)
     return Fix(fix, is_doubtful or _tunes_for_a_reason(scope, program) or is_after_speed(facts, program))
 
@@ -243,6 +253,18 @@ def _tunes_for_a_reason(scope: Scope, program: Program) -> bool:
     tuners = stated(Module(scope.facts, program), "torch.backends.cudnn", "benchmark").settings
     inside = (s for s, value in tuners if value and s.scope.function is scope.function)
     return any(_is_commented(s.facts, s.statement) for s in inside)
+
+
+def _makes_part(function: Scope, program: Program) -> bool:
+    """Whether a function by its name makes a model or data, and returns them: what it seeds is that alone."""
+    returns = (n.value for n in walk(function.node) if isinstance(n, ast.Return))
+    told = _MAKES.match(function.own_name) is not None and any(value is not None for value in returns)
+    return program.by_name(told, "that a function makes a part of a program", function, function.own_name)
+
+
+def is_turned_off(files: Iterable[ModuleFacts]) -> bool:
+    """Whether the author of any of the files has turned the switch for deterministic convolutions off by a `#`."""
+    return any(_TURNED_OFF.search(facts.source.whole) for facts in files)
 
 
 def _is_one_of_two_ways(facts: ModuleFacts, statement: ast.stmt) -> bool:

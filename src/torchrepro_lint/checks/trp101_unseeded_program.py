@@ -62,11 +62,12 @@ def _draft(program: Program, seeding: Seeding, found: Unseeded) -> Draft:
 
 
 def _message(seeding: Seeding, found: Unseeded) -> str | None:
-    """Of a program that seeds a generator on another way than the one to the draw, "never" would be false."""
-    from torchrepro_lint.seeding.seeding import SEEDED
+    """Of a program that seeds a generator on another way than the one to the draw, or if it is asked to, "never" would
+    be false."""
+    from torchrepro_lint.seeding.seeding import MAYBE
 
     process = found.first.process if found.first is not None else None
-    seeders = (met.seeder for met in seeding.met if met.level >= SEEDED and met.process is process)
+    seeders = (met.seeder for met in seeding.met if met.level >= MAYBE and met.process is process)
     elsewhere = any(s is not None and not set(found.named).isdisjoint(s.families) for s in seeders)
     if found.kind == "never" and elsewhere:
         return "elsewhere"

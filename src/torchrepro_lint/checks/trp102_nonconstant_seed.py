@@ -116,7 +116,7 @@ def _undoes(call: ast.Call, scope: Scope, program: Program) -> bool:
     constant in its place, what comes after would draw that again."""
     known = _kept(scope.facts, program)
     kept = known.get((scope.function, _generator(call))) if known else None
-    return kept is not None and kept[0].lineno < call.lineno and not are_exclusive(kept, (call, scope))
+    return kept is not None and start_of(kept[0]) < start_of(call) and not are_exclusive(kept, (call, scope))
 
 
 def _is_asked_for(call: ast.Call, scope: Scope) -> bool:

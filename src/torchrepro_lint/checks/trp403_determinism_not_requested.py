@@ -90,7 +90,11 @@ def _is_made(site: NodeSite, seeding: Seeding) -> bool:
 
 
 def _draft(module: Module, program: Program, seeding: Seeding, seed: Seeder, kernel: NodeSite) -> Draft:
-    from torchrepro_lint.checks.switch_edit import convolutions_settled, determinism_asked_for  # few get this far
+    from torchrepro_lint.checks.switch_edit import (
+        convolutions_settled,
+        determinism_asked_for,
+        is_turned_off,
+    )  # few get here
     from torchrepro_lint.kernels.convolutions import is_attention
 
     asked_for = determinism_asked_for if is_attention(kernel) else convolutions_settled
@@ -106,13 +110,16 @@ def _draft(module: Module, program: Program, seeding: Seeding, seed: Seeder, ker
         {"seed": seeded.text(seed.node)},
         related=(*elsewhere, Place(kernel[1].facts, kernel[0], "its kernels are chosen here")),
         edits=fix.edits,
-        unsafe=fix.unsafe or _only_tries(seeding, program),
+        unsafe=fix.unsafe or _only_tries(seeding, program) or is_turned_off(seeding.visited),
     )
 
 
 def _only_tries(seeding: Seeding, program: Program) -> bool:
     """Whether a program checks gradients, or is how a module is tried out that others import."""
-    return not seeding.reached.isdisjoint(_CHECKS) or is_tried_out(seeding.entry.facts, program.project)
+    from torchrepro_lint.seeding.training import is_said_to_be_tried  # few programs get here
+
+    is_tried = is_tried_out(seeding.entry.facts, program.project) or is_said_to_be_tried(seeding.entry.facts)
+    return is_tried or not seeding.reached.isdisjoint(_CHECKS)
 
 
 @remembered

@@ -28,13 +28,19 @@ def check(module: Module, program: Program) -> Iterator[Draft]:
     files = program_files(module, program)
     if not seeds_torch(module, program) or asks_for_determinism([module.facts, *files]):
         return
+    told = {c.node.func for c in made if c not in written and not _leaves_kernels(c)}  # asked by another configuration
     for call in trainers:
         if not is_unrequested(call.node, call.scope, program):
             edits = passing(call, ARGUMENT, "True") if call in written else ()
             name = call.written if call in written else call.name.rpartition(".")[2]
             draft = Draft(call.node, {"call": name}, edits=edits)
             value = call.argument(ARGUMENT)
-            yield placed(draft, value if isinstance(value, Site) else None, program, "True", lambda held: not held)
+            draft = placed(draft, value if isinstance(value, Site) else None, program, "True", lambda held: not held)
+            if call in written or draft.written_at is not None:
+                yield draft
+            elif call.node.func not in told:  # once, however many configurations there are
+                told.add(call.node.func)
+                yield draft
 
 
 def _leaves_kernels(call: Call) -> bool:

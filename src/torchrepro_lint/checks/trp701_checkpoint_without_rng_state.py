@@ -25,13 +25,16 @@ def check(module: Module, program: Program) -> Iterator[Draft]:
     for seeding in seedings(module.facts, program):
         families = [f for f in FAMILIES if f in seeding.kinds] or _seeded(seeding)
         families = families or [f for f in FAMILIES if f in seeding.drawn]  # what seeds is believed to, for its name
-        if not seeding.complete or seeding.is_launcher or not families:
+        if not seeding.complete or seeding.is_launcher:
             continue
         from torchrepro_lint.seeding.resuming import resuming  # few programs get this far
         from torchrepro_lint.seeding.unfollowed import may_train
+        from torchrepro_lint.seeding.unseeded import unseeded
 
         if not (seeding.trains or may_train(seeding, program)):
             continue
+        unseen = unseeded(seeding, program) if not families else None
+        families = [*unseen.named] if unseen is not None else families
         found = resuming(families, seeding, program)
         if found is None:
             continue

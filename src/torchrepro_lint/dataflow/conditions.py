@@ -79,35 +79,53 @@ def everywhere(
     return bool(calls) and all(everywhere(holds, *call, program, depth + 1) for call in calls or ())
 
 
-def is_ruled_out(node: ast.AST, scope: Scope, call: CallSite, program: Program) -> bool:
+def is_ruled_out(node: ast.AST, scope: Scope, call: CallSite, program: Program, *around: CallSite) -> bool:
     """Whether a place in a function is not reached with the constants that one call gives it: `return names` under
-    `if names_only`, where that is left out."""
-    tests = conditions(node, scope)
-    return any(_outcome(c.test, call, scope.function, program) is (not c.holds) for c in tests)
+    `if names_only`, where that is left out. The call may hand on what those `around` it give its own function."""
+    function = scope.function
+
+    def value(expr: ast.expr) -> object:
+        if isinstance(expr, ast.Name) and expr.id in function.bindings:
+            return _argument(expr.id, (call, *around), function, program)
+        return program.literal(expr, function)
+
+    return any(comes_out(c.test, value) is (not c.holds) for c in conditions(node, scope))
 
 
-def _outcome(test: ast.expr, call: CallSite, function: Scope, program: Program) -> bool | None:
-    """How a test of a parameter comes out in a function that is called there: `mode == "train"`; None if unknown."""
+def comes_out(test: ast.expr, value: Callable[[ast.expr], object]) -> bool | None:
+    """How a test comes out, where `value` knows constants and says UNKNOWN of all else: `mode == "train"`; None if that
+    is not known."""
     match test:
         case ast.UnaryOp(op=ast.Not(), operand=inner):
-            known = _outcome(inner, call, function, program)
+            known = comes_out(inner, value)
             return None if known is None else not known
-        case ast.Name(id=name):
-            value = _argument(name, call, function, program)
-            return None if value is UNKNOWN else bool(value)
-        case ast.Compare(left=ast.Name(id=name), ops=[ast.Eq() | ast.NotEq() as op], comparators=[other]):
+        case ast.BoolOp(op=joint, values=parts):
+            outcomes = {comes_out(part, value) for part in parts}
+            decides = isinstance(joint, ast.Or)
+            return decides if decides in outcomes else None if None in outcomes else not decides
+        case ast.Compare(left=left, ops=[ast.Eq() | ast.NotEq() as op], comparators=[other]):
             from torchrepro_lint.dataflow.outcomes import COMPARE  # few tests compare a parameter
 
-            value, wanted = _argument(name, call, function, program), program.literal(other, function)
-            return None if UNKNOWN in (value, wanted) else COMPARE[type(op)](value, wanted)
+            values = [value(left), value(other)]
+            return None if UNKNOWN in values else COMPARE[type(op)](*values)
+        case ast.Compare(
+            left=left, ops=[ast.In() | ast.NotIn() as op], comparators=[ast.List(elts=elts) | ast.Tuple(elts=elts)]
+        ):
+            values = [value(left), *map(value, elts)]
+            return None if UNKNOWN in values else (values[0] in values[1:]) is isinstance(op, ast.In)
+        case ast.Name() | ast.Attribute():
+            found = value(test)
+            return None if found is UNKNOWN else bool(found)
     return None
 
 
-def _argument(name: str, call: CallSite, function: Scope, program: Program) -> object:
-    """The constant that a parameter has in a call, if that is all that it is ever bound to."""
+def _argument(name: str, calls: Sequence[CallSite], function: Scope, program: Program) -> object:
+    """The constant that a parameter has in the first of the calls, if that is all that it is ever bound to."""
     match function.bindings.get(name):
         case [Binding(kind="parameter") as parameter]:
-            given = value_for(*call, function, parameter)
+            given = value_for(*calls[0], function, parameter)
+            if given is not None and isinstance(given.node, ast.Name) and calls[1:]:
+                return _argument(given.node.id, calls[1:], given.scope, program)
             return program.literal(*given) if given is not None else UNKNOWN
     return UNKNOWN
 
@@ -159,7 +177,7 @@ def unequal_to(node: ast.expr, place: ast.AST, scope: Scope) -> list[object]:
     """The constants that `node` is known not to equal at `place`."""
     found: list[object] = []
     for test, holds in _comparisons(node, place, scope):
-        if isinstance(test.ops[0], ast.NotEq | ast.NotIn if holds else ast.Eq | ast.In):
+        if isinstance(test.ops[0], ast.NotEq | ast.NotIn | ast.IsNot if holds else ast.Eq | ast.In | ast.Is):
             right = test.comparators[0]
             listed = right.elts if isinstance(right, ast.Tuple | ast.List | ast.Set) else [right]
             found += [item.value for item in listed if isinstance(item, ast.Constant)]

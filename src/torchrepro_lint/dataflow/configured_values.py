@@ -16,6 +16,7 @@ from typing import Any, TypeAlias
 
 from torchrepro_lint import catalogue
 from torchrepro_lint.dataflow.abstract_values import Origin, is_configured
+from torchrepro_lint.dataflow.binding import passed_by_name
 from torchrepro_lint.dataflow.enclosing import loops_around
 from torchrepro_lint.dataflow.paths import Patterns
 from torchrepro_lint.dataflow.sites import Site
@@ -60,7 +61,8 @@ class ConfiguredValues:
     # -- calls ---------------------------------------------------------------------------------------------------
     def read(self, callee: str, call: ast.Call, scope: Scope, origins: OriginsOf) -> list[Site] | None:
         """What a call gives that reads a file, or hands on what was read; None where that is not known."""
-        first = _first(call)
+        named = rows("wrappers").get(callee, {}).get("arguments", ())
+        first = passed_by_name(call, *named).get(named[-1]) if named else _first(call)
         if first is None:
             return None
         if callee in rows("readers"):

@@ -136,6 +136,9 @@ class Defaults(Values):
 
     def _of_decorator(self, decorator: ast.Call, outer: Scope) -> list[Site]:
         given = passed_by_name(decorator, "config_path", "config_name", "version_base")
+        for origin in self(given[None], outer) if None in given else ():
+            if isinstance(origin, Display) and isinstance(origin.node, ast.Dict) and origin.scope is outer:
+                given = {**{key: site.node for key, site in written_entries(origin.node, outer)}, **given}
         folder, name = (self._text(given.get(key), outer) for key in ("config_path", "config_name"))
         if folder is None or name is None:
             return []

@@ -63,7 +63,7 @@ class Edges:
             case ast.Starred(value=inner) if use.path:
                 yield from self.into(inner, node, use.inside(ANY))
             case ast.Subscript(value=value, slice=key):
-                yield from self.into(value, node, use.inside(_key(key)))
+                yield from self.into(value, node, use.inside(key_of(key)))
             case ast.Attribute(attr=attr) if (owner := references.class_of_self(target, use.scope)) is not None:
                 setter = _setter(owner, attr, self.program)
                 yield from self.attribute(owner, attr, use) if setter is None else self._set_by(setter, use)
@@ -151,7 +151,7 @@ class Edges:
         return self.entered.get(function) or self.program.callers_of(function)
 
 
-def _key(node: ast.expr) -> object:
+def key_of(node: ast.expr) -> object:
     return node.value if isinstance(node, ast.Constant) else ANY
 
 
@@ -203,7 +203,7 @@ def _entry(use: Use[Any], parent: ast.Dict, _: Edges) -> Iterator[Step]:
         if value is use.node and key is None:  # {**other}
             yield use.at(parent)
         elif value is use.node:
-            yield use.inside(_key(key) if key is not None else ANY).at(parent)
+            yield use.inside(key_of(key) if key is not None else ANY).at(parent)
 
 
 def _starred(use: Use[Any], parent: ast.Starred, _: Edges) -> Iterator[Step]:
@@ -258,7 +258,7 @@ def _attribute(use: Use[Any], parent: ast.Attribute, _: Edges) -> Iterator[Step]
 def _method(use: Use[Any], name: str, call: ast.Call) -> Iterator[Step]:
     match name:
         case "get" | "pop" | "setdefault" if call.args:
-            found = use.opened(_key(call.args[0]))
+            found = use.opened(key_of(call.args[0]))
             if found is not None:
                 yield found.at(call)
         case "values":
@@ -274,7 +274,7 @@ def _method(use: Use[Any], name: str, call: ast.Call) -> Iterator[Step]:
 def _item(use: Use[Any], parent: ast.Subscript, _: Edges) -> Iterator[Step]:
     if parent.value is not use.node:
         return
-    opened = use if isinstance(parent.slice, ast.Slice) and use.path else use.opened(_key(parent.slice))
+    opened = use if isinstance(parent.slice, ast.Slice) and use.path else use.opened(key_of(parent.slice))
     if opened is not None:
         yield _anywhere(opened).at(parent) if opened is use else opened.at(parent)
 
@@ -356,7 +356,7 @@ def _method_of_container(use: Use[Any], argument: Argument, method: ast.Attribut
         case "append" | "appendleft" | "add" | "put" | "insert" if position == _ADDS[method.attr]:
             return edges.into(method.value, call, use.inside(ANY))
         case "setdefault" if position == 1:
-            return edges.into(method.value, call, use.inside(_key(call.args[0])))
+            return edges.into(method.value, call, use.inside(key_of(call.args[0])))
         case "update" if name is not None:
             return edges.into(method.value, call, use.inside(name))
         case "update" | "extend" | "extendleft" if use.path:

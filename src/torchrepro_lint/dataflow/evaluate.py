@@ -71,6 +71,7 @@ MAX_UPDATES = 64  # of one name in a row, `x = f(x)`: far more than is followed,
 MAX_CONSTRUCTORS = 8  # one above the other, by which an argument is passed on
 MAX_SETTERS = 12  # files that mention a class, of whose objects attributes are set
 MAX_MODULES = 16  # of which one is imported by its name
+_IMPORTERS = ("importlib.import_module", "builtins.__import__")
 _NOWHERE = MAX_DEPTH + 1
 _NO_CIRCLE: frozenset[Part] = frozenset()
 
@@ -386,7 +387,7 @@ class Evaluation(Generic[V]):
             ):
                 return self._join([*(self(*site) for site in defaults), self._unknown(expr, scope)])
             case Result(callee=str() | None as callee, node=call, scope=made):
-                passed = keyword_value(call, expr.attr) or _kept(callee, call, expr)
+                passed = keyword_value(call, expr.attr) or _kept(callee, call, expr.attr)
                 if passed is not None:  # loader.sampler is what was passed as sampler=
                     return self(passed, made)
             case Reference(target=str() as name):
@@ -422,6 +423,7 @@ class Evaluation(Generic[V]):
         bindings = [self._values.kept(*pair, owner) for base in classes for pair in base.attributes.get(name, ())]
         nearest = next((base for base in classes if name in base.bindings), None)
         bindings += [(b, nearest) for b in nearest.bindings[name]] if nearest is not None else []
+        bindings = bindings or self._values.kept_above(owner, name)
         if not bindings:
             return self._domain.attribute(expr, scope, self)
         key = (name, owner)
@@ -511,7 +513,7 @@ class Evaluation(Generic[V]):
             found = self._parsed(call, scope)
         if found is not None:
             return found
-        modules = self._imported_by_name(call, scope) if callee == "importlib.import_module" else []
+        modules = self._imported_by_name(call, scope) if callee in _IMPORTERS else []
         if modules:
             return self._join([self._domain.reference(module, call, scope) for module in modules])
         if callee == "builtins.dict" and (written := self._values.written_out(call, scope)) is not None:
@@ -539,6 +541,8 @@ class Evaluation(Generic[V]):
         """The project's modules that `import_module(f"models.{name}")` may give; none where it may be many."""
         is_plain = len(call.args) == 1 and all(k.arg == "package" for k in call.keywords)
         names = self._values.names_like(call.args[0], scope) if is_plain else []
+        if isinstance(call.func, ast.Name) and call.func.id == "__import__":  # gives the package at the top
+            names = [name.partition(".")[0] for name in names]
         bindings = [Binding("import", call, target=name) for name in names if not name.startswith(".")]
         found = [self._names.imported(binding, scope.facts) for binding in bindings]
         return [module for module in found if isinstance(module, Scope)] if len(found) <= MAX_MODULES else []
@@ -654,6 +658,22 @@ class Values(Evaluation["list[Origin]"]):
             above = None
         return call, above if isinstance(above, Scope) else None
 
+    def kept_above(self, owner: Scope, name: str) -> list[tuple[Binding, Scope]]:
+        """What an object keeps because the constructor of a library's class, from which its class is derived, does so
+        with what it is given: `super().__init__(env)`, where that is a wrapper of environments."""
+        rows = catalogue.names("callables", "keeps")
+        base = next((b for b in self._names.bases(owner) if isinstance(b, str) and b in rows), None)
+        own = self._names.method(owner, CONSTRUCTOR) if base is not None else None
+        for _ in range(MAX_CONSTRUCTORS):
+            if own is None:
+                break
+            call, above = self._call_upwards(own)
+            given = keyword_value(call, name) or _kept(base, call, name)
+            if above is None and given is not None:
+                return [self.kept(Binding("assign", call, given), own, owner)]
+            own = above
+        return []
+
     def classes_of_self(self, owner: Scope, name: str) -> list[Scope]:
         """The classes whose `self.name` a method of a class may read: those that are derived from it, where it leaves
         the name open; these as well, where they override an attribute of a class that is never made itself."""
@@ -742,8 +762,8 @@ class Values(Evaluation["list[Origin]"]):
             )
         return [n for name in found for n in (self._project.modules_like(name, importer) if ANY in name else [name])]
 
-    def named_by(self, function: Scope, call: ast.Call, scope: Scope) -> list[Scope]:
-        """The classes and functions of the project that a call of a function gives which imports what a text names."""
+    def named_by(self, function: Scope, call: ast.Call, scope: Scope) -> list[str | Scope]:
+        """The classes and functions that a call of a function gives which imports what a text names."""
         if function not in self._importers:
             from torchrepro_lint.dataflow.texts import importer_of  # not before a function of the project is called
 
@@ -753,7 +773,7 @@ class Values(Evaluation["list[Origin]"]):
         texts = [o.value for o in self.value(*given) if isinstance(o, Constant)] if given is not None else []
         bindings = [Binding("import", call, target=t.replace(":", ".")) for t in texts if isinstance(t, str)]
         found = [self._names.imported(binding, scope.facts) for binding in bindings]
-        return [target for target in found if isinstance(target, Scope) and target.kind in ("function", "class")]
+        return [t for t in found if isinstance(t, str) or (isinstance(t, Scope) and t.kind in ("function", "class"))]
 
     def made_of_given(self, callee: str, call: ast.Call, scope: Scope) -> list[tuple[Scope, ast.Call]]:
         """The classes of the project of which a library's function gives an object, with calls."""
@@ -876,10 +896,10 @@ def _may_end(function: Scope) -> bool:
     return answers and isinstance(function.node, FunctionNode) and not leaves(function.node.body, caught=False)
 
 
-def _kept(callee: str | None, call: ast.Call, expr: ast.Attribute) -> ast.expr | None:
+def _kept(callee: str | None, call: ast.Call, name: str) -> ast.expr | None:
     """The argument, passed by its place, that an object keeps as an attribute of the same name."""
     row = catalogue.names("callables", "keeps").get(callee) if callee is not None else None
-    place = row["positions"].get(expr.attr) if row is not None else None
+    place = row["positions"].get(name) if row is not None else None
     if place is None or any(isinstance(a, ast.Starred) for a in call.args[: place + 1]):
         return None
     return call.args[place] if place < len(call.args) else None

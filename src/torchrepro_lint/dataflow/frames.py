@@ -89,6 +89,7 @@ def kept_parameter(name: str, owner: Scope, program: Program) -> tuple[str, Scop
     """The parameter of a constructor, with the constructor, that each object of a class keeps as its attribute `name`,
     if that is all that the attribute is ever set to."""
     set_to = [pair for base in program.names.classes(owner) for pair in base.attributes.get(name, ())]
+    set_to = set_to or program.values.kept_above(owner, name)
     kept, where = program.values.kept(*set_to[0], owner) if len(set_to) == 1 else (None, owner)
     value = kept.value if kept is not None else None
     if not isinstance(value, ast.Name) or not is_constructor(where):

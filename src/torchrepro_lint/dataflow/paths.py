@@ -35,6 +35,8 @@ _PARTS: dict[str, Callable[[str], str]] = {
     "stem": lambda path: os.path.splitext(os.path.basename(path))[0],  # noqa: PTH119, PTH122
 }
 _HERE = frozenset({"os.getcwd", "pathlib.Path.cwd", "hydra.utils.get_original_cwd"})
+# What gives the folder of the project, which is found by a file in it, as `.git` or `pyproject.toml`.
+_ROOTS = frozenset({"pyrootutils.setup_root", "pyrootutils.find_root", "rootutils.setup_root", "rootutils.find_root"})
 
 
 @dataclass(frozen=True)
@@ -113,6 +115,8 @@ class Paths(Domain[Patterns]):
     def result(self, callee: str | Scope | None, call: ast.Call, scope: Scope, of: Of[Patterns]) -> Patterns:
         if callee in _HERE:
             return ("",)
+        if callee in _ROOTS:
+            return (str(scope.facts.source.path).removesuffix(os.path.normpath(scope.facts.source.rel)),)
         first = keyword_value(call, "file", "path")
         parts = call.args or ([first] if first is not None else [])
         if not parts or any(isinstance(part, ast.Starred) for part in parts):

@@ -87,7 +87,8 @@ def importer_of(function: Scope) -> Binding | None:
     if len(gotten) != 1 or not all(_gives(value, gotten[0], function) for value in function.returns):
         return None
     bindings = function.bindings.get(names.pop(), ())
-    return bindings[0] if len(bindings) == 1 and bindings[0].kind == "parameter" else None
+    is_whole = all(getattr(b.node, "lineno", 0) > taken[-1].lineno for b in bindings[1:])  # then it may hold a part
+    return bindings[0] if bindings and bindings[0].kind == "parameter" and is_whole else None
 
 
 def _gives(value: ast.expr, gotten: ast.Call, function: Scope) -> bool:

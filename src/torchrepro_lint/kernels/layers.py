@@ -66,8 +66,9 @@ class Layers:
         return [f for made in self.made(call.func, scope) if (f := self.forward(made)) is not None]
 
     def forward(self, made: Result) -> Scope | None:
-        """The `forward` of a project module."""
-        return self.program.names.method(made.callee, "forward") if isinstance(made.callee, Scope) else None
+        """The `forward` of a project module, or what it has in place of the call that runs it."""
+        names, owner = self.program.names, made.callee
+        return (names.method(owner, "__call__") or names.method(owner, "forward")) if isinstance(owner, Scope) else None
 
     def sequence(self, made: Result) -> CallSite | None:
         """The call that gives the layers to a subclass of nn.Sequential, `super().__init__(conv, pool)`, or its own

@@ -10,7 +10,7 @@ from typing import Literal, NamedTuple, TypeAlias
 from torchrepro_lint import catalogue
 from torchrepro_lint.dataflow import Program, start_of
 from torchrepro_lint.dataflow.edges import Edges
-from torchrepro_lint.dataflow.enclosing import loops_around
+from torchrepro_lint.dataflow.enclosing import block_of, loops_around
 from torchrepro_lint.dataflow.use import STOP, Sink, Step, Steps, Use
 from torchrepro_lint.index import ModuleFacts, Scope, keyword_value, last_name, names_in
 
@@ -19,6 +19,8 @@ Shown: TypeAlias = Literal["sequence", "mapping", "text"]
 
 
 MAX_READS = 256  # of one variable: with more, it is not known whether one of them sorts it
+
+MAX_BELOW = 64  # statements below one that sets an attribute, in which it may be set anew
 
 SAVED = "is saved"
 WRITTEN = "becomes the order in which the items are written"
@@ -71,7 +73,31 @@ def stored(target: ast.expr, node: ast.AST, use: Use[Shown], edges: Edges) -> St
         return STOP  # `results[key][i] = x`: each round may have a dict of its own
     steps = list(read_again(target, node, use.scope.facts, islice(edges.into(target, node, use), MAX_READS + 1)))
     is_sorted = any(is_sorted_at(step.node, step.scope) for step in steps if isinstance(step, Use))
-    return STOP if len(steps) > MAX_READS or is_sorted else steps
+    return STOP if len(steps) > MAX_READS or is_sorted else _before_set_again(target, node, use, edges.program, steps)
+
+
+def _before_set_again(
+    target: ast.expr, node: ast.AST, use: Use[Shown], program: Program, steps: list[Step]
+) -> list[Step]:
+    """The reads of an attribute up to where the same block sets it to what a function of the project makes of it, into
+    which the items are followed: `self.names = by_number(self.names)`."""
+    if not isinstance(target, ast.Attribute) or not isinstance(node, ast.stmt):
+        return steps
+    facts, text = use.scope.facts, ast.unparse(target)
+    block = block_of(facts, node)
+    below = islice(block[block.index(node) + 1 :], MAX_BELOW) if node in block else ()
+    for again in below:
+        match again:
+            case ast.Assign(targets=[ast.Attribute() as held], value=ast.Call() as made) if ast.unparse(held) == text:
+                callees = program.values.callees(made, facts.scope_of(made))
+                if all(isinstance(callee, Scope) for callee in callees):
+                    span = start_of(node), (again.end_lineno or 0, again.end_col_offset or 0)
+                    return [s for s in steps if isinstance(s, Use) and _is_within(s, facts, *span)]
+    return steps
+
+
+def _is_within(use: Use[Shown], facts: ModuleFacts, first: tuple[int, int], end: tuple[int, int]) -> bool:
+    return use.scope.facts is facts and first < start_of(use.node) < end
 
 
 def read_again(target: ast.expr, node: ast.AST, facts: ModuleFacts, steps: Iterable[Step]) -> Iterator[Step]:

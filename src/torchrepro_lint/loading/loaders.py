@@ -15,7 +15,7 @@ from torchrepro_lint import catalogue
 from torchrepro_lint.dataflow import UNKNOWN, Call, Module, Opaque, Program, Site, remembered, start_of
 from torchrepro_lint.dataflow.abstract_values import Constant, Origin, Parameter, Result, Unknown
 from torchrepro_lint.dataflow.binding import named_parameters, positional_parameters
-from torchrepro_lint.dataflow.conditions import PathCondition, conditions
+from torchrepro_lint.dataflow.conditions import PathCondition, conditions, unequal_to
 from torchrepro_lint.dataflow.configured_values import rows
 from torchrepro_lint.dataflow.enclosing import ancestors
 from torchrepro_lint.dataflow.options import outcome
@@ -226,8 +226,14 @@ def _sampler_given(call: Call) -> bool | None:
         answers.append(None if asked is UNKNOWN else bool(asked))
     for name in ("sampler", "batch_sampler"):
         found = argument(call, name)
-        answers.append(_is_given(found, call.program) if isinstance(found, Site) else None if found else False)
+        answers.append(_is_given_at(found, call) if isinstance(found, Site) else None if found else False)
     return True if True in answers else None if None in answers else False
+
+
+def _is_given_at(passed: Site, call: Call) -> bool | None:
+    """Whether it is, in a call below tests of the value: `if sampler is None: return`."""
+    is_one = None in unequal_to(passed.node, call.node, call.scope)
+    return True if is_one else _is_given(passed, call.program)
 
 
 def _is_given(passed: Site, program: Program) -> bool | None:

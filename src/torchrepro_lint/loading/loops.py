@@ -11,14 +11,17 @@ from typing import Literal, NamedTuple
 
 from torchrepro_lint.dataflow import remembered_in_file
 from torchrepro_lint.dataflow.conditions import conditions
+from torchrepro_lint.dataflow.edges import key_of
 from torchrepro_lint.dataflow.enclosing import block_of, loops_around, run_with
 from torchrepro_lint.dataflow.reaching_definitions import reaching
+from torchrepro_lint.dataflow.use import Path
 from torchrepro_lint.index import (
     Binding,
     FunctionNode,
     ModuleFacts,
     Scope,
     arguments_of,
+    calls_in,
     dotted,
     last_name,
     names_in,
@@ -26,7 +29,7 @@ from torchrepro_lint.index import (
 )
 from torchrepro_lint.loading.decisions import FIRST, WRITTEN, is_shared
 
-Kind = Literal["decides", "sequence", "mapping", "lists", "last", "yield", "call"]
+Kind = Literal["decides", "sequence", "mapping", "last", "yield", "call"]
 Loop = ast.For | ast.AsyncFor
 _FILLS = frozenset({"append", "extend", "insert", "appendleft", "extendleft", "put"})
 _WRITES = frozenset({"write", "writelines", "writerow", "writerows"})
@@ -34,19 +37,22 @@ _JOINS = frozenset(
     {"cat", "concat", "concatenate", "append", "vstack", "hstack", "dstack", "column_stack", "row_stack"}
 )
 _DICTS = frozenset({"dict", "OrderedDict", "defaultdict"})
+_TELL_APART = frozenset({"str", "Path", "basename", "abspath", "fspath"})
 _ARCHIVES = frozenset({"ZipFile", "TarFile"})
 MAX_NAMES = 3  # one made of the other, up to the item of a round
 _NOT_A_FILE = ("log", "std", "tqdm", "bar", "console", "zip", "wav", "socket")
 
 
 class Effect(NamedTuple):
-    """`target` is filled in the order of the rounds as `kind` says; or it matters at once, as `why` says; or a call
-    is to be looked into, whose arguments have the number of the round if there is a `why`."""
+    """`target`, or what it holds under `path`, is filled in the order of the rounds as `kind` says; or it matters at
+    once, as `why` says; or a call is to be looked into, whose arguments have the number of the round if there is a
+    `why`."""
 
     kind: Kind
     node: ast.AST
     target: ast.expr | None = None
     why: str = ""
+    path: Path = ()
 
 
 def index_name(target: ast.expr, iterable: ast.expr) -> str | None:
@@ -118,11 +124,16 @@ def _added(function: Scope) -> dict[str, list[ast.Call]]:
 
 def is_one(test: ast.expr, items: Set[str]) -> bool:
     """Whether a test lets one item through, as no name is listed twice: `name == "train.sh"`."""
+    return any(isinstance(other, ast.Constant) for other in _asked_for(test, items))
+
+
+def _asked_for(test: ast.expr, items: Set[str], operator: type[ast.cmpop] = ast.Eq) -> list[ast.expr]:
+    """What an item is compared with."""
     match test:
-        case ast.Compare(left=left, ops=[ast.Eq()], comparators=[right]):
-            sides = [isinstance(side, ast.Name) and side.id in items for side in (left, right)]
-            return any(sides) and any(isinstance(side, ast.Constant) for side in (left, right))
-    return False
+        case ast.Compare(left=left, ops=[op], comparators=[right]) if isinstance(op, operator):
+            sides = ((left, right), (right, left))
+            return [other for side, other in sides if isinstance(side, ast.Name) and side.id in items]
+    return []
 
 
 def names_a_file(handle: ast.expr) -> bool:
@@ -151,9 +162,9 @@ def effects(facts: ModuleFacts, owner: Loop | ast.While | FunctionNode) -> Itera
                 if not isinstance(value, ast.Constant) and not reader.is_local(target):
                     yield Effect("sequence", node, target)
             case ast.AugAssign(op=ast.Add(), target=ast.Subscript() as target, value=ast.List() | ast.ListComp()):
-                filled, kind = reader.container(target)  # a list, no sum
+                filled, path = reader.container(target)  # a list, no sum
                 if filled is not None and not reader.is_local(filled):
-                    yield Effect(kind, node, filled)
+                    yield Effect("sequence", node, filled, path=path)
             case ast.Yield(value=ast.expr()) | ast.YieldFrom():
                 yield Effect("yield", node)
             case ast.Return(value=ast.expr() as value) if reader.is_loop and not reader.is_alike(value):
@@ -244,12 +255,12 @@ class _Body:
     def call(self, call: ast.Call) -> Iterator[Effect]:
         function = call.func
         if isinstance(function, ast.Attribute) and function.attr in _FILLS and not self._is_module(function.value):
-            receiver, kind = self.container(function.value)
+            receiver, path = self.container(function.value)
             if receiver is not None and not self.is_local(receiver) and not self.is_first_round(call):
                 if any(self.numbers(a) for a in call.args):
                     yield Effect("decides", call, why="decides the number of each item")
                 elif not (self._gives_alike(call) or self._is_once(call)):
-                    yield Effect(kind, call, receiver)
+                    yield Effect("sequence", call, receiver, path=path)
         elif isinstance(function, ast.Attribute) and function.attr == "update" and self._is_dict(function.value):
             if not any(map(self._are_weights, call.args)):
                 yield Effect("mapping", call, function.value)
@@ -265,9 +276,24 @@ class _Body:
         return bool(call.args) and self.is_loop and all(map(self.is_alike, call.args))
 
     def _is_once(self, node: ast.AST) -> bool:
-        """Whether a test lets only the round of one item come by: `for suffix in suffixes: if suffix == ".txt":`"""
-        tests = (c for c in conditions(node, self.facts.scope_of(node)) if c.holds and c.owner in self.inside)
-        return any(is_one(c.test, self.items - self.counters) for c in tests)
+        """Whether a test lets only the round of one item come by: `for suffix in suffixes: if suffix == ".txt":`, or
+        `for name in names: if name != wanted: continue`."""
+        items = self.items - self.counters
+        tests = [c for c in conditions(node, self.facts.scope_of(node)) if c.owner in self.inside]
+        if any(c.holds and is_one(c.test, items) for c in tests):
+            return True
+        if not isinstance(self.owner, Loop) or not isinstance(self.owner.target, ast.Name):
+            return False
+        asked = (o for c in tests for o in _asked_for(c.test, items, ast.Eq if c.holds else ast.NotEq))
+        return any(not any(calls_in(other)) and self._changed.isdisjoint(names_in(other)) for other in asked)
+
+    @cached_property
+    def _changed(self) -> set[str]:
+        """The names that the rounds bind, and those whose items, attributes or methods they may change things by."""
+        held = (n for n in self.inside if isinstance(n, ast.Attribute | ast.Subscript))
+        roots = (n for n in held if isinstance(n.ctx, ast.Store) or isinstance(self.facts.parents.get(n), ast.Call))
+        bound = {n.id for n in self.inside if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
+        return bound.union(self.items, *(names_in(n.value) for n in roots))
 
     def _is_dict(self, receiver: ast.expr) -> bool:
         """Whether a name is that of a dict that the rounds do not make: `update` is a method of much else."""
@@ -291,21 +317,34 @@ class _Body:
         counted = any(_mentions(a, self.counters) for a in given)
         return counted and any(_mentions(a, (self.items | self.local) - self.counters) for a in (call.func, *given))
 
-    def container(self, receiver: ast.expr) -> tuple[ast.expr | None, Kind]:
-        """What `receiver.append(...)` fills: a list, or one of the lists in a dict (but not the round's own)."""
-        match receiver:
-            case ast.Name() | ast.Attribute():
-                return receiver, "sequence"
-            case ast.Subscript(value=ast.Name() | ast.Attribute() as owner, slice=key):
-                return None if self._is_of_items(key) else owner, "lists"
-            case ast.Call(
-                func=ast.Attribute(attr="setdefault", value=ast.Name() | ast.Attribute() as owner), args=args
-            ):
-                return None if any(map(self._is_of_items, args[:1])) else owner, "lists"
-        return None, "sequence"
+    def container(self, receiver: ast.expr) -> tuple[ast.expr | None, Path]:
+        """What `receiver.append(...)` or `receiver[key] = ...` fills: a list or dict, or one of those that a dict has
+        under a path of keys (but not the round's own)."""
+        path: Path = ()
+        while True:
+            match receiver:
+                case ast.Name() | ast.Attribute():
+                    return receiver, path
+                case (
+                    ast.Subscript(value=owner, slice=key)
+                    | ast.Call(func=ast.Attribute(attr="setdefault", value=owner), args=[key, *_])
+                ) if not self._is_of_items(key):
+                    receiver, path = owner, (key_of(key), *path)
+                case _:
+                    return None, ()
 
     def _is_of_items(self, key: ast.expr) -> bool:
-        return isinstance(key, ast.Name) and key.id in self.items
+        """Whether a key tells the items apart: `path`, `path.stem`, `str(path)`, `f"{path}.txt"`."""
+        match key:
+            case ast.Name(id=name):
+                return name in self.items
+            case ast.Attribute(attr="name" | "stem", value=inner) | ast.FormattedValue(value=inner):
+                return self._is_of_items(inner)
+            case ast.Call(func=function, args=[inner]) if last_name(function) in _TELL_APART:
+                return self._is_of_items(inner)
+            case ast.JoinedStr(values=parts):
+                return any(map(self._is_of_items, parts))
+        return False
 
     def assign(self, node: ast.stmt, target: ast.expr, value: ast.expr) -> Iterator[Effect]:
         match target:
@@ -315,7 +354,9 @@ class _Body:
                 elif self.numbers(key) or self.numbers(value):
                     yield Effect("decides", node, why="decides the number of each item")
                 else:
-                    yield Effect("mapping", node, owner)
+                    filled, path = self.container(owner)
+                    if filled is not None and not (path and isinstance(key, ast.Constant)):
+                        yield Effect("mapping", node, filled, path=path)
             case ast.Name() | ast.Attribute() if _is_joined_to(target, value):
                 if not self.is_local(target):
                     yield Effect("sequence", node, target)

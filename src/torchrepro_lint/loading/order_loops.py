@@ -16,7 +16,7 @@ from torchrepro_lint.dataflow.enclosing import run_with
 from torchrepro_lint.dataflow.follow import Follow, Policy
 from torchrepro_lint.dataflow.options import outcome
 from torchrepro_lint.dataflow.reaching_definitions import reads_of_binding
-from torchrepro_lint.dataflow.use import ANY, ESCAPED, STOP, Sink, Step, Steps, Use
+from torchrepro_lint.dataflow.use import ESCAPED, STOP, Sink, Step, Steps, Use
 from torchrepro_lint.index import Comprehension, ModuleFacts, Scope, arguments_of, names_in
 from torchrepro_lint.loading.decisions import GIVEN, KEPT, NUMBERED, TRAINED, Decision, Shown, decided, saves, stored
 from torchrepro_lint.loading.loops import Effect, Loop, effects, index_name, is_one, other_names
@@ -127,7 +127,7 @@ def _effect(effect: Effect, node: Loop | ast.While, use: Use[Shown], edges: Edge
     match effect.kind:
         case "decides":
             return STOP if _never_runs(effect.node, use, edges.program) else decided(use, effect.node, effect.why)
-        case "sequence" | "mapping" | "lists" if effect.target is not None:
+        case "sequence" | "mapping" if effect.target is not None:
             return _filled(effect, effect.target, use.scope.facts, edges)
         case "last" if isinstance(effect.target, ast.Name):
             return _kept(effect, effect.target, node, use)
@@ -147,7 +147,6 @@ def _never_runs(node: ast.AST, use: Use[Shown], program: Program) -> bool:
 def _filled(effect: Effect, target: ast.expr, facts: ModuleFacts, edges: Edges) -> Iterator[Step]:
     """Something that the rounds fill in their order."""
     shown: Shown = "mapping" if effect.kind == "mapping" else "text" if _is_text(target, facts) else "sequence"
-    path = (ANY,) if effect.kind == "lists" else ()
     scope, statement = facts.scope_of(effect.node), facts.statement(effect.node)
     if shown == "mapping" and _has_places(target, scope):
         return
@@ -156,7 +155,7 @@ def _filled(effect: Effect, target: ast.expr, facts: ModuleFacts, edges: Edges) 
     bound = scope.bindings_of(target) if isinstance(target, ast.Name) and shown == "sequence" else ()
     names = (target, *(name for binding in bound for name in other_names(binding)))
     for name in names:
-        use = Use(name, scope, shown, path)
+        use = Use(name, scope, shown, effect.path)
         yield from stored(name, statement, use, edges)
         yield from _filled_for_callers(use, edges)
 
@@ -235,7 +234,7 @@ def _left_by(callee: Scope, call: ast.Call, use: Use[Shown], edges: Edges) -> It
     for effect in effects(callee.facts, callee.node):
         if effect.why == NUMBERED and effect.kind == "decides":
             yield from decided(use, call, NUMBERED)
-        if effect.target is None or effect.kind not in ("sequence", "mapping", "lists"):
+        if effect.target is None or effect.kind not in ("sequence", "mapping"):
             continue
         inner = callee.facts.scope_of(effect.node)
         if not (isinstance(effect.target, ast.Name) and inner.binding_scope(effect.target.id) is callee):

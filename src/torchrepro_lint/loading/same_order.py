@@ -10,6 +10,7 @@ from __future__ import annotations
 import ast
 import re
 from bisect import bisect_left, bisect_right
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from itertools import combinations
@@ -18,7 +19,7 @@ from operator import itemgetter
 from torchrepro_lint import catalogue
 from torchrepro_lint.dataflow import Call, Module, Program, Site, remembered, start_of
 from torchrepro_lint.dataflow.binding import argument_for
-from torchrepro_lint.dataflow.conditions import are_exclusive, conditions
+from torchrepro_lint.dataflow.conditions import PathCondition, are_exclusive, conditions
 from torchrepro_lint.dataflow.edges import Edges
 from torchrepro_lint.dataflow.execution_count import is_called_for_each_epoch, runs_in_each_pass
 from torchrepro_lint.dataflow.follow import Follow, Policy
@@ -68,7 +69,17 @@ def number_beside(call: Call) -> int:
     first = beside.first.get(place, place)
     tests = conditions(call.node, call.scope)
     instead = {other for test in tests for other in beside.under.get((test.owner, not test.taken), ()) if other < first}
-    return bisect_left(beside.places, first) - len(instead)
+    return bisect_left(beside.places, first) - len(instead) - (_apart(beside, place, instead) if beside.asked else 0)
+
+
+def _apart(beside: _Drawing, place: _Place, known: set[_Place]) -> int:
+    """How many are made before only where a parameter has another value, but for those that are `known` to be."""
+    asked, first = beside.asked.get(place), beside.first.get(place, place)
+    if asked is None:
+        return 0
+    others = [beside.asked.get(other, asked) for other in known]
+    of_name, of_value = (bisect_left(beside.by_value[key], first) for key in (asked[0], asked))
+    return of_name - of_value - sum(name == asked[0] and value != asked[1] for name, value in others)
 
 
 def is_split_beside(call: Call) -> bool:
@@ -111,11 +122,15 @@ def _all_drawing(facts: ModuleFacts, program: Program) -> list[Call]:
 @dataclass(frozen=True)
 class _Drawing:
     """Where one function makes loaders and samplers that draw, in order; and which of these run only under a test that
-    comes out in one way. In a notebook, one that takes the name of another in a later cell takes its place: `first`
-    says where the name was given before. `of` has the place of each by where it begins."""
+    comes out in one way. `asked` has the parameter that must have one value for it, `if name == "cifar":`, and
+    `by_value` those of each parameter and of each of its values. In a notebook, one that takes the name of another in a
+    later cell takes its place: `first` says where the name was given before. `of` has the place of each by where it
+    begins."""
 
     places: list[_Place] = field(default_factory=list)
     under: dict[tuple[ast.AST, bool], list[_Place]] = field(default_factory=dict)
+    asked: dict[_Place, tuple[str, object]] = field(default_factory=dict)
+    by_value: dict[str | tuple[str, object], list[_Place]] = field(default_factory=dict)
     first: dict[_Place, _Place] = field(default_factory=dict)
     of: dict[tuple[int, int], _Place] = field(default_factory=dict)
 
@@ -143,9 +158,26 @@ def _drawing(facts: ModuleFacts, program: Program) -> dict[Scope, _Drawing]:
             continue
         made.first[place] = place
         made.places.append(place)
-        for test in {(c.owner, c.taken) for c in conditions(call.node, call.scope)}:
-            made.under.setdefault(test, []).append(place)
+        if known := conditions(call.node, call.scope):
+            for test in {(c.owner, c.taken) for c in known}:
+                made.under.setdefault(test, []).append(place)
+            for asked in _asked(known, function):
+                made.asked[place] = asked
+                for key in (asked[0], asked):
+                    made.by_value.setdefault(key, []).append(place)
     return found
+
+
+def _asked(known: Sequence[PathCondition], function: Scope) -> list[tuple[str, object]]:
+    """The parameter of a function that must have one value where these conditions hold, and the value, if any: the
+    innermost."""
+    for condition in known:
+        match condition.test:
+            case ast.Compare(left=ast.Name(id=name), ops=[ast.Eq()], comparators=[ast.Constant(value=value)]):
+                made = function.bindings.get(name, ())
+                if condition.holds and [b.kind for b in made] == ["parameter"]:
+                    return [(name, value)]
+    return []
 
 
 def _name(call: Call) -> str:

@@ -1,6 +1,7 @@
 """Samplers that shuffle by epoch, where they are made, and whether they serve training.
 
-Knows the samplers of the catalogue and the project's own classes that derive from them. Where a sampler
+Knows the samplers of the catalogue, the project's own classes that derive from them, and those that are told the epoch
+as these are. Where a sampler
 goes is worked out by `sampler_uses`, whether it is told the epoch by `epochs`.
 """
 
@@ -14,18 +15,22 @@ from typing import Any, NamedTuple
 from torchrepro_lint import catalogue
 from torchrepro_lint.dataflow import Call, Module, Program, Site
 from torchrepro_lint.dataflow.abstract_values import Constant, Result
+from torchrepro_lint.dataflow.binding import value_for
 from torchrepro_lint.dataflow.options import outcome
-from torchrepro_lint.index import Scope, keyword_value, walk
+from torchrepro_lint.index import Binding, Scope, arguments_of, keyword_value, last_name, walk
+from torchrepro_lint.project.unknown import UNKNOWN
 
 _EVALUATION = re.compile(
     r"(?:^|[^a-z])(?:val|valid|test|testing|eval|dev|infer|inference)(?:[^a-z]|set|$)|evaluat|validat|predict",
     re.IGNORECASE,
 )
 _TRAINING = re.compile(r"train", re.IGNORECASE)
+_SEEDING = re.compile(r"seed|rng|^RandomState$|^Random$")
+_OWN = "torch.utils.data.Sampler"  # of a project's class that derives from none of the catalogue
 
 
 class Sampler(NamedTuple):
-    """A construction; `certain` is False where an expression decides whether it shuffles."""
+    """A construction; `certain` is False where an expression decides whether it shuffles, or a class of the project."""
 
     call: Call
     certain: bool
@@ -66,24 +71,30 @@ def _rows() -> Mapping[str, Mapping[str, Any]]:
 
 
 def _own_class(program: Program, target: object) -> tuple[Scope, str] | None:
-    """A project's class with a constructor of its own, and the catalogued sampler that it derives from."""
+    """A project's class with a constructor of its own, and the catalogued sampler that it derives from; or one that has
+    a `set_epoch` like theirs."""
     if not isinstance(target, Scope) or target.kind != "class":
         return None
     base = next((b for b in program.names.bases(target) if isinstance(b, str) and b in _rows()), None)
-    if base is None or program.names.class_member(target, "__init__") is None:
+    if program.names.class_member(target, "__init__") is None:
         return None
+    if base is None:
+        is_told = program.names.method(target, "set_epoch") is not None and _seeds_by_epoch(target)
+        return (target, _OWN) if is_told and _uses_epoch(target) else None
     return target, base
 
 
 def _judged(call: Call) -> Iterator[Sampler]:
     shuffles = _shuffles(call)
     if shuffles is not False and not evaluates(call):
-        yield Sampler(call, certain=shuffles is True)
+        yield Sampler(call, certain=shuffles is True and call.name != _OWN)
 
 
 # -- does it shuffle ----------------------------------------------------------------------------------
 def _shuffles(call: Call) -> bool | None:
     """None: an option or an expression decides."""
+    if call.subclass is not None and call.name == _OWN:
+        return _by_parameter(call, call.program.names.method(call.subclass, "__init__"))
     position = _rows()[call.name]["shuffle"]
     if call.subclass is None:
         return _truth(call, call.argument("shuffle", position))
@@ -96,6 +107,14 @@ def _shuffles(call: Call) -> bool | None:
     if given is not None:
         return _truth(call, Site(given, call.scope))
     return _by_constructor(call, constructor)
+
+
+def _by_parameter(call: Call, constructor: Scope | None) -> bool | None:
+    """What a call gives the parameter for shuffling, if there is one: without, the order is by epoch."""
+    match constructor.bindings.get("shuffle") if constructor is not None else None:
+        case [Binding(kind="parameter") as parameter] if constructor is not None:
+            return _truth(call, value_for(call.node, call.scope, constructor, parameter) or UNKNOWN)
+    return True
 
 
 def _by_constructor(call: Call, constructor: Scope) -> bool | None:
@@ -129,6 +148,14 @@ def _uses_epoch(owner: Scope) -> bool:
         return False
     reads = [n for n in walk(own.node) if isinstance(n, ast.Attribute) and n.attr == "epoch"]
     return bool(reads) and all(isinstance(n.ctx, ast.Load) for n in reads)
+
+
+def _seeds_by_epoch(owner: Scope) -> bool:
+    """Whether a class makes its order with a seed that is made of `self.epoch`."""
+    own = owner.children.get(owner.bindings["__iter__"][-1].node) if "__iter__" in owner.bindings else None
+    calls = (n for n in walk(own.node) if isinstance(n, ast.Call)) if own is not None else ()
+    seeds = (a for call in calls if _SEEDING.search(last_name(call.func)) for a in arguments_of(call))
+    return any(isinstance(n, ast.Attribute) and n.attr == "epoch" for seed in seeds for n in walk(seed))
 
 
 # -- does it train ------------------------------------------------------------------------------------

@@ -60,16 +60,27 @@ def walk_order(walk: ast.Call, scope: Scope, program: Program) -> WalkOrder | No
 
 
 def _outermost(walk: ast.Call, scope: Scope) -> tuple[ast.expr, bool]:
-    """The walk with what is wrapped around it: `sorted(...)`, `list(...)`, `tqdm(...)`."""
+    """The walk with what is wrapped around it: `sorted(...)`, `list(...)`, `tqdm(...)`; or the only place where that is
+    read by its name."""
     node: ast.expr = walk
     is_sorted = False
-    while isinstance(parent := scope.facts.parents[node], ast.Call) and node in parent.args:
-        name = last_name(parent.func)
-        if name not in ("sorted", "list", "tuple", "enumerate") and not name.startswith("tqdm"):
-            break
-        is_sorted = is_sorted or name == "sorted"
-        node = parent
+    while True:
+        match parent := scope.facts.parents[node]:
+            case ast.Call(func=func) if node in parent.args and _passes_on(last_name(func)):
+                is_sorted = is_sorted or last_name(func) == "sorted"
+                node = parent
+            case ast.Assign(targets=[ast.Name(id=name)]) if len(scope.bindings.get(name, ())) == 1:
+                uses = reads(name, scope)
+                if len(uses) != 1 or uses[0].scope is not scope:
+                    break
+                node = uses[0].node
+            case _:
+                break
     return node, is_sorted
+
+
+def _passes_on(name: str) -> bool:
+    return name in ("sorted", "list", "tuple", "enumerate") or name.startswith("tqdm")
 
 
 def _names(target: ast.expr) -> list[str]:

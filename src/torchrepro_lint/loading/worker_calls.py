@@ -14,15 +14,18 @@ from torchrepro_lint import catalogue
 from torchrepro_lint.dataflow import CallSite, Program, Site, remembered, remembered_in_file
 from torchrepro_lint.dataflow.abstract_values import Display, Element, Origin, Parameter, Reference, Result, Unknown
 from torchrepro_lint.dataflow.binding import argument_for, value_for
-from torchrepro_lint.dataflow.conditions import PathCondition, conditions, is_ruled_out
+from torchrepro_lint.dataflow.conditions import PathCondition, comes_out, conditions, is_ruled_out
 from torchrepro_lint.dataflow.run_constant import is_in_worker
 from torchrepro_lint.index import Binding, FunctionNode, ModuleFacts, Scope, arguments_of, calls_in, walk
+from torchrepro_lint.loading.exchanged import SetTo
 from torchrepro_lint.project.disk import required
+from torchrepro_lint.project.unknown import UNKNOWN
 from torchrepro_lint.project.versions import allows_from
 from torchrepro_lint.rng.draws import draw_of
 from torchrepro_lint.rng.generators import is_drawn_from
 
 MAX_CALLS = 1500
+MAX_HANDED_ON = 3  # calls, each of which is in a function that the next one calls
 _RESEEDING = ("seed", "manual_seed", "setstate", "set_state")
 _SEEDERS = {"numpy.random.seed": "numpy", "random.seed": "python"}
 
@@ -44,14 +47,16 @@ class WorkerDraw(NamedTuple):
 class WorkerCalls:
     """Follows what is called in a worker; `entry` is the method of the data set with which that began."""
 
+    unseen = False
+    entry = ""
+
     def __init__(self, program: Program) -> None:
         self.program = program
         self.found: list[WorkerDraw] = []
         self.reseeded: set[str] = set()
         self.seeded: list[tuple[str, ast.AST | None]] = []  # for each item: what is seeded, and the test around that
-        self.unseen = False
-        self.entry = ""
         self.made: dict[int, Result] = {}  # class -> the construction that is looked at
+        self._exchanged: dict[tuple[int, str], list[SetTo]] = {}  # by class: what attributes are set to later
         self._seen: set[tuple[int, ...]] = set()
         self._choosing: set[int] = set()  # the attributes whose values are worked out
 
@@ -66,42 +71,62 @@ class WorkerCalls:
         return any(draw.kind == family and (test is None or test in around) for family, test in self.seeded)
 
     def _origins(self, expr: ast.expr, scope: Scope) -> list[Origin]:
-        """Where a value comes from; an attribute that a constructor was given, from the call that is looked at."""
+        """Where a value comes from; an attribute that a constructor was given, from the call that is looked at, and a
+        name, by what that decides: `augment = self.augment if self.train else self.plain`."""
         owner = scope.method_class
         if owner is not None and isinstance(expr, ast.Attribute) and isinstance(expr.value, ast.Name):
-            passed = self._given(owner, expr.attr) if expr.value.id == scope.function.self_name else None
-            if passed is not None:
-                return self._chosen(passed)
+            is_own = expr.value.id == scope.function.self_name
+            if is_own and (id(owner), expr.attr) in self._exchanged:
+                exchanges = self._exchanged[id(owner), expr.attr]
+                self.unseen = self.unseen or not exchanges
+                return [origin for exchange in exchanges for origin in self._chosen(*exchange)]
+            given = self._given(owner, expr.attr) if is_own else []
+            if given:
+                return [origin for value in given for origin in self._chosen(*value)]
+        if isinstance(expr, ast.Name) and scope.method_class is not None and scope.binding_scope(expr.id) is scope:
+            arms = [Site(arm, scope) for binding in scope.bindings[expr.id] for arm in _arms(_bound(binding))]
+            chosen = self._chosen_arms(arms) if len(arms) > 1 else []
+            if 0 < len(chosen) < len(arms) and not any(isinstance(arm.node, ast.Name) for arm in chosen):
+                return [origin for arm in chosen for origin in self._origins(*arm)]
         return self.program.origins(expr, scope)
 
-    def _chosen(self, passed: Site) -> list[Origin]:
+    def _chosen(self, passed: Site, within: tuple[CallSite, ...] = ()) -> list[Origin]:
         """Where a value comes from, without what a function returns only for other arguments than those that it has
-        there: `transform_for("test")`."""
+        there: `transform_for("test")`, or `transform_for(split)` in a call of its own function."""
         call, scope = passed.node, passed.scope
         if isinstance(call, ast.Name) and (owner := scope.binding_scope(call.id)) is not None:
             match owner.bindings.get(call.id):
                 case [Binding(kind="assign", value=ast.Call() as made)]:
                     call, scope = made, owner
-        origins = self.program.origins(*passed)
-        if not isinstance(call, ast.Call):
-            return origins
-        return [o for o in origins if not (isinstance(o, Result) and self._is_for_others(o, call, scope))]
-
-    def _is_for_others(self, made: Result, call: ast.Call, scope: Scope) -> bool:
-        function = made.scope.function
-        if self.program.resolve(call.func, scope) is not function:
-            return False
-        return is_ruled_out(made.node, made.scope, (call, scope), self.program)
+        callees = self.program.values.callees(call, scope) if isinstance(call, ast.Call) else []
+        function = callees[0] if len(callees) == 1 else None
+        if not isinstance(call, ast.Call) or not isinstance(function, Scope) or len(within) >= MAX_HANDED_ON:
+            return self.program.origins(*passed)
+        calls = ((call, scope), *within)
+        given = [
+            returned for returned in function.returns
+            if not is_ruled_out(returned, function, calls[0], self.program, *within)
+            and not self._is_ruled_out(returned, function)
+        ]  # fmt: skip
+        if len(given) == len(function.returns):
+            return self.program.origins(*passed)
+        return [origin for returned in given for origin in self._chosen(Site(returned, function), calls)]
 
     def hold(self, owner: Scope, made: Result) -> None:
         """Look at this construction of a class from now on, in the methods that it inherits too."""
         self.made.update({id(base): made for base in self.program.names.classes(owner)})
 
-    def _given(self, owner: Scope, attr: str) -> Site | None:
-        """What `self.attr` is set to in the constructor call in hand: what that passes, or what it chooses."""
+    def exchange(self, owner: Scope, values: Mapping[str, list[SetTo]]) -> None:
+        """Take these values for attributes of the object that is looked at, in place of those that it was made with."""
+        for base in self.program.names.classes(owner) if values else ():
+            self._exchanged.update({(id(base), attr): value for attr, value in values.items()})
+
+    def _given(self, owner: Scope, attr: str) -> list[SetTo]:
+        """What `self.attr` is set to in the constructor call in hand: what that passes, or what it chooses; nothing
+        where it does not decide that."""
         made = self.made.get(id(owner))
         if made is None:
-            return None
+            return []
         for base in self.program.names.classes(owner):
             sets = base.attributes.get(attr, [])
             arms = [Site(arm, scope) for binding, scope in sets for arm in _arms(_bound(binding))]
@@ -109,22 +134,33 @@ class WorkerCalls:
                 name = value.id if isinstance(value, ast.Name) else ""
                 if scope.binding_scope(name) is scope and scope.name.endswith("__init__"):
                     passed = argument_for(made.node, scope, name)
-                    return Site(passed, made.scope) if isinstance(passed, ast.expr) else None
-            is_set_once = len(arms) > 1 and all(scope.name.endswith("__init__") for _, scope in sets)
-            chosen = self._chosen_arm(arms) if is_set_once else None
-            if chosen is not None:
-                return chosen
+                    if isinstance(passed, ast.expr):
+                        return [SetTo(Site(passed, made.scope))]
+                    is_called = self.program.names.method(owner, "__init__") is scope
+                    default = self._default(name, scope) if passed is None and is_called else None
+                    return [SetTo(default)] if default is not None else []
+            if arms and all(scope.name.endswith("__init__") for _, scope in sets):
+                constructor = self.program.names.method(owner, "__init__")
+                call = ((made.node, made.scope),) if all(scope is constructor for _, scope in arms) else ()
+                return [SetTo(arm, call) for arm in self._chosen_arms(arms)] if len(arms) > 1 or call else []
+        return []
+
+    def _default(self, name: str, constructor: Scope) -> Site | None:
+        """What a parameter has that the constructor call in hand leaves out, if nothing else is ever bound to it."""
+        match constructor.bindings.get(name):
+            case [Binding(kind="parameter", value=ast.expr() as value)]:
+                return Site(value, constructor.parent or constructor)
         return None
 
-    def _chosen_arm(self, arms: list[Site]) -> Site | None:
-        """The one that is not ruled out. One may stand under a test of the attribute itself: `if not self.ready`."""
+    def _chosen_arms(self, arms: list[Site]) -> list[Site]:
+        """Those that are not ruled out. One may stand under a test of the attribute itself: `if not self.ready`."""
         key = id(arms[0].node)
         if key in self._choosing:
-            return None
+            return []
         self._choosing.add(key)
         chosen = [arm for arm in arms if not self._is_ruled_out(*arm)]
         self._choosing.remove(key)
-        return chosen[0] if len(chosen) == 1 else None
+        return chosen
 
     def is_new(self, *key: object) -> bool:
         """Whether this was not looked at before, and there is time for it."""
@@ -155,28 +191,26 @@ class WorkerCalls:
 
     def _is_ruled_out(self, node: ast.AST, scope: Scope) -> bool:
         """Whether a place is not reached with what the constructor call in hand passes."""
-        return any(self._passed(c.test, scope) is (not c.holds) for c in conditions(node, scope))
+        tests = conditions(node, scope)
+        return any(comes_out(c.test, lambda read: self._passed(read, scope)) is (not c.holds) for c in tests)
 
-    def _passed(self, test: ast.expr, scope: Scope) -> object:
-        """How a test comes out of what the constructor call in hand passes; None where it is not known."""
-        match test:
-            case ast.UnaryOp(op=ast.Not(), operand=inner):
-                known = self._passed(inner, scope)
-                return None if known is None else not known
-            case ast.Attribute(attr=attr) if scope.method_class is not None and scope.is_self(test.value):
-                given = self._given(scope.method_class, attr)
-                value = self.program.literal(given.node, given.scope) if given is not None else None
-                return value if isinstance(value, bool) else None
-            case ast.Name(id=name):
+    def _passed(self, read: ast.expr, scope: Scope) -> object:
+        """The constant that something read has by what the constructor call in hand passes."""
+        given: Site | None = None
+        match read:
+            case ast.Attribute(attr=attr) if (owner := scope.method_class) is not None and scope.is_self(read.value):
+                sets = (base.attributes.get(attr, ()) for base in self.program.names.classes(owner))
+                if all(where.name.endswith("__init__") for places in sets for _, where in places):
+                    values = self._given(owner, attr)
+                    given = values[0].value if len(values) == 1 else None
+            case ast.Name(id=name) if scope.name.endswith("__init__"):
                 made = self.made.get(id(scope.parent)) if scope.parent is not None else None
-                match scope.bindings.get(name) if scope.name.endswith("__init__") else None:
+                match scope.bindings.get(name):
                     case [Binding(kind="parameter") as parameter] if made is not None:
                         given = value_for(made.node, made.scope, scope, parameter)
-                    case _:
-                        return None
-                value = self.program.literal(given.node, given.scope) if given is not None else None
-                return value if isinstance(value, bool) else None
-        return None
+            case ast.Constant(value=value):
+                return value
+        return self.program.literal(given.node, given.scope) if given is not None else UNKNOWN
 
     def _passes(self, condition: PathCondition, scope: Scope) -> bool:
         """Whether a worker comes through a test the first time: `if worker_info is not None`, and `if not self.seeded`

@@ -10,6 +10,7 @@ from torchrepro_lint.dataflow import Call, Module, Program, Site, remembered
 from torchrepro_lint.dataflow.abstract_values import Display, Result, Unknown
 from torchrepro_lint.dataflow.filling import filling
 from torchrepro_lint.index import Scope, arguments_of
+from torchrepro_lint.loading.exchanged import exchanged
 from torchrepro_lint.loading.loaders import argument, lacks_generator, lacks_worker_init, loader_calls, workers
 from torchrepro_lint.loading.worker_calls import DrawKind, WorkerCalls, WorkerDraw
 
@@ -75,7 +76,8 @@ class _DataSets:
         self.classes: list[Scope] = []
         self.layers = 0  # of subsets around it
 
-    def follow(self, expr: ast.expr, scope: Scope) -> None:
+    def follow(self, expr: ast.expr, scope: Scope, outer: tuple[Site, ...] = ()) -> None:
+        """`outer` are the names of the subsets around it."""
         if not self.calls.is_new(expr, scope):  # `data = split(data)`: a name that is part of its own origin
             return
         for origin in self.program.origins(expr, scope):
@@ -83,13 +85,15 @@ class _DataSets:
                 case Result(callee=Scope(kind="class") as owner):
                     self.classes.append(owner)
                     self.calls.hold(owner, origin)
+                    for name in (*outer, Site(expr, scope)):
+                        self.calls.exchange(owner, exchanged(*name, owner, self.program))
                     if sum(self._entered(owner, name) for name in _ITEMS) == 0:
                         self._inherited(origin, owner)
                 case Result(callee=str() as name, node=made, scope=where):
-                    self._known_dataset(name, made, where)
+                    self._known_dataset(name, made, where, (*outer, Site(expr, scope)))
                 case Unknown(node=ast.Call() as split, scope=Scope() as where):
                     maker = self.program.qualified(split.func, where)
-                    self._known_dataset(maker or "", split, where)
+                    self._known_dataset(maker or "", split, where, (*outer, Site(expr, scope)))
                 case Display():
                     pass
                 case _:
@@ -99,11 +103,11 @@ class _DataSets:
         self.calls.entry = name
         return self.calls.methods(owner, (name,))
 
-    def _known_dataset(self, name: str, made: ast.Call, scope: Scope) -> None:
+    def _known_dataset(self, name: str, made: ast.Call, scope: Scope, names: tuple[Site, ...]) -> None:
         if name in _SPLITS and made.args:
             outer = self.classes.copy()
             for part in self._parts(made.args[0], scope):
-                self.follow(*part)
+                self.follow(*part, names)
             if name in _SUBSETS:
                 self.layers += 1
             else:

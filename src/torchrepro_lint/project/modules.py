@@ -18,11 +18,15 @@ from torchrepro_lint.tracking import Memo, Rests, Tracker
 
 # An installed package wins over a project folder of the same name that has no `__init__.py`.
 INSTALLED = frozenset({
-    "accelerate", "albumentations", "datasets", "deepspeed", "dgl", "diffusers", "evaluate", "fairseq",
-    "gradio", "gym", "gymnasium", "hydra", "ignite", "jax", "keras", "kornia", "librosa", "lightning", "mlflow",
-    "monai", "nltk", "numpy", "ogb", "openai", "optuna", "pandas", "peft", "pytorch_lightning", "ray", "scipy",
-    "sklearn", "spacy", "stable_baselines3", "tensorboard", "tensorflow", "timm", "tokenizers", "torch",
-    "torch_geometric", "torchaudio", "torchvision", "transformers", "trl", "wandb",
+    "accelerate", "albumentations", "bitsandbytes", "catboost", "colossalai", "composer", "datasets", "deepspeed",
+    "detectron2", "dgl", "diffusers", "evaluate", "fairseq", "fastai", "flash_attn", "flwr", "gradio", "gym",
+    "gymnasium", "hydra", "ignite", "imgaug", "jax", "keras", "kornia", "librosa", "lightgbm", "lightning", "mlflow",
+    "mmcv", "mmdet", "mmengine", "mmpretrain", "mmseg", "monai", "nemo", "nltk", "numpy", "ogb", "omegaconf",
+    "onnxruntime", "openai", "optuna", "pandas", "peft", "pettingzoo", "pytorch_lightning", "ray", "safetensors",
+    "scipy", "segmentation_models_pytorch", "sentence_transformers", "sklearn", "skorch", "spacy", "speechbrain",
+    "stable_baselines3", "tensorboard", "tensorflow", "tianshou", "timm", "tokenizers", "torch", "torch_geometric",
+    "torchaudio", "torchmetrics", "torchtext", "torchtune", "torchvision", "transformers", "trl", "unsloth", "vllm",
+    "wandb", "xgboost",
 })  # fmt: skip
 # Inside a package, these names mean the installed ones: `import torch` in a file of `models`, beside `models/torch`.
 _OUTSIDE = frozenset({"torch", "torchvision", "numpy", "scipy", "sklearn", "pandas"})
@@ -68,7 +72,8 @@ class ModuleFinder:
         first, last = self._on_search_path(importer)
         bases = (*first, *self._bases(os.path.dirname(importer), name), *last)
         places = (place for place in self._places(_parts(name), bases) if place[0] != importer)
-        return next((place for place in places if not _falls_short(place, name, modules)), found)
+        other = None if name.partition(".")[0] in INSTALLED else found  # a library has it
+        return next((place for place in places if not _falls_short(place, name, modules)), other)
 
     def functions(self, named: Iterable[tuple[str, str]]) -> dict[str, list[str]]:
         """File -> its functions, of those that packaging names, each with its module."""

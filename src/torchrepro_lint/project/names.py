@@ -230,8 +230,8 @@ class Names:
             return None
         full = ".".join((binding.target, *rest)) if binding.target else ".".join(rest)
         found = self._finder.find(full, binding.level, str(facts.source.path), _modules_in(binding))
-        if found is None and _is_of_itself(full, binding, facts):
-            return self.members(facts.scope, tuple(full.split(".")[1:]), depth + 1)
+        if found is None and (own := _of_itself(full, binding, facts)):
+            return self.members(facts.scope, own, depth + 1)
         if found is None:
             return self._canonical(full) if not binding.level else None
         path, remaining = found
@@ -319,8 +319,10 @@ def _primary(bindings: list[Binding], facts: ModuleFacts) -> list[Binding]:
     return [b for b in named if not facts.in_handler(b.node)] or bindings
 
 
-def _is_of_itself(name: str, binding: Binding, facts: ModuleFacts) -> bool:
-    """Whether a script imports what it defines from itself: `from train import Workspace` in `train.py`."""
-    module, _, rest = name.partition(".")
-    made = facts.scope.bindings.get(rest.partition(".")[0], [])
-    return module == facts.source.path.stem and not binding.level and any(b.kind in ("function", "class") for b in made)
+def _of_itself(name: str, binding: Binding, facts: ModuleFacts) -> tuple[str, ...]:
+    """What a script imports from itself that it defines, `from train import Workspace` in `train.py`, or a module that
+    looks up `models.factory.small` in `models/factory.py`."""
+    parts, path = tuple(name.split(".")), facts.source.path.with_suffix("").parts
+    inside = (parts[n:] for n in range(1, len(parts)) if parts[:n] == path[-n:] and not binding.level)
+    made = facts.scope.bindings
+    return next((p for p in inside if any(b.kind in ("function", "class") for b in made.get(p[0], ()))), ())

@@ -96,7 +96,8 @@ def draw_of(program: Program, name: str | None, call: ast.Call, scope: Scope) ->
     if row is _BUILT:
         return _weights_draw(site)
     if any(site.argument(a) is not None and site.given(a) is not False for a in row.get("unless", ())):
-        return None
+        draws_in_use = site.name.rpartition(".")[2] in row.get("in_training", ())  # as dropout does
+        return Draw(row["family"], "init", call, scope, site.written, deferred=True) if draws_in_use else None
     for argument, wanted in row.get("only_if", {}).items():
         if site.literal(argument, default=wanted) not in (wanted, UNKNOWN):
             return None

@@ -80,14 +80,16 @@ def _owners(scope: Scope) -> Iterator[Scope]:
 @remembered
 def _seeds_of(owner: Scope, program: Program) -> list[list[OwnSeed]]:
     """Those that names of one scope hold, each bound once, to one number again and again, as in cells of a notebook, or
-    to arguments that are changed step by step: for each name, in the order in which they are bound."""
+    to arguments that are changed step by step: for each name, in the order in which they are bound; but a constant that
+    is the default of an option comes last."""
     groups = []
     for text, made in owner.bindings.items():
         names = [Name(text, binding, owner, program) for binding in made]
         if len(names) == 1 or (names[0].is_of_settings and _are_in_turn(names)) or _are_one_number(names):
             found = (next((s for source in SOURCES if (s := source(name)) is not None), None) for name in names)
             groups.append([seed for seed in found if seed is not None])
-    return [seeds for seeds in groups if seeds]
+    defaults = {seed.option.default for seeds in groups for seed in seeds}
+    return sorted(filter(None, groups), key=lambda seeds: seeds[0].read in defaults)
 
 
 def _are_one_number(names: Sequence[Name]) -> bool:
@@ -176,7 +178,7 @@ def _handed_on(call: CallSite, function: Scope, further: int, program: Program) 
     if seed is None or line >= node.lineno:
         text = _given_by_callers(caller, further - 1, program) or ""
     else:
-        text = caller.facts.text(seed) if ast.unparse(seed) not in _stored(caller) else ""
+        text = caller.facts.text(seed) if ast.unparse(seed) not in stored_in(caller) else ""
     if text.isdecimal():
         return text
     return _read_in(function, text, call) or (_number(seed, caller, program) if text else None)
@@ -203,7 +205,7 @@ def seed_read_in(scope: Scope, node: ast.AST, seed: Site, program: Program) -> s
     if seed.scope.facts is not scope.facts or not _is_repeatable(seed.node, giver, 0, program):
         return None
     text = giver.facts.text(seed.node)
-    if ast.unparse(seed.node) in _stored(giver):
+    if ast.unparse(seed.node) in stored_in(giver):
         return None
     if function is giver:
         bound = [b for name in named for b in giver.bindings.get(name.id, ())]
@@ -226,7 +228,7 @@ def _number(seed: ast.expr | None, scope: Scope, program: Program) -> str | None
 
 
 @remembered_in_file
-def _stored(function: Scope) -> frozenset[str]:
+def stored_in(function: Scope) -> frozenset[str]:
     """Where a function puts something into an attribute or under a key, as it is written."""
     nodes = (n for n in walk(function.node) if isinstance(n, ast.Attribute | ast.Subscript))
     return frozenset(ast.unparse(n) for n in nodes if isinstance(n.ctx, ast.Store))
@@ -277,7 +279,9 @@ def _seeds(call: ast.Call, scope: Scope, program: Program) -> bool:
 def _takes_numbers_alone(call: ast.Call, scope: Scope, program: Program) -> bool:
     """Whether a call seeds torch, which raises where it is given None, as a generator does: other seeders go on."""
     own = _own_seeder(call, scope, program)
-    return program.callee(call, scope) in _STRICT or (own is not None and "torch" in own.families)
+    return program.callee(call, scope) in _STRICT or (
+        own is not None and "torch" in own.families and not own.takes_none
+    )
 
 
 def _own_seeder(call: ast.Call, scope: Scope, program: Program) -> OwnSeeder | None:

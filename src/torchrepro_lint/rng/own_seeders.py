@@ -24,11 +24,13 @@ _ENVIRONMENT = "PYTHONHASHSEED"
 
 
 class OwnSeeder(NamedTuple):
-    """A function whose first parameter seeds `families`; `has_default` says that it may be left out."""
+    """A function whose first parameter seeds `families`; `has_default` says that it may be left out, `takes_none` that
+    it then seeds nothing: `if seed is not None:`."""
 
     function: Scope
     families: frozenset[str]
     has_default: bool
+    takes_none: bool = False
 
 
 @remembered
@@ -50,7 +52,8 @@ def _seeder(function: Scope, program: Program) -> OwnSeeder | None:
         return None
     families: set[str] = set()
     held = {n: v.value for n, v in zip(names[::-1], defaults[::-1], strict=False) if isinstance(v, ast.Constant)}
-    for statement in _run(node, held):
+    takes_none = any(_is_given(statement, names[0]) for statement in node.body)
+    for statement in _run(node, held, names[0]):
         seeded = _seeded(statement, names[0], held, function, program)
         if seeded is None:
             return None
@@ -58,12 +61,23 @@ def _seeder(function: Scope, program: Program) -> OwnSeeder | None:
     has_default = len(names) == len(defaults)
     if has_default and not is_seed(defaults[0]):
         return None
-    return OwnSeeder(function, frozenset(families), has_default)
+    return OwnSeeder(function, frozenset(families), has_default, takes_none)
 
 
-def _run(function: ast.FunctionDef, held: Mapping[str, object]) -> Iterator[ast.stmt]:
-    """The statements that a call runs which gives the seed alone: `if deterministic:` follows its default."""
+def _is_given(statement: ast.stmt, seed: str) -> bool:
+    """`if seed is not None:`, with nothing to do otherwise"""
+    match statement:
+        case ast.If(test=ast.Compare(left=ast.Name(id=name), ops=[ast.IsNot()], comparators=[value]), orelse=[]):
+            return name == seed and isinstance(value, ast.Constant) and value.value is None
+    return False
+
+
+def _run(function: ast.FunctionDef, held: Mapping[str, object], seed: str) -> Iterator[ast.stmt]:
+    """The statements that a call runs which gives the seed alone, a number: `if deterministic:` follows its default."""
     for statement in function.body:
+        if isinstance(statement, ast.If) and _is_given(statement, seed):
+            yield from statement.body
+            continue
         match statement:
             case ast.If(test=ast.Name(id=name), body=body, orelse=orelse) if type(held.get(name)) is bool:
                 yield from body if held[name] else orelse

@@ -6,8 +6,14 @@ import ast
 import re
 from typing import Literal, NamedTuple
 
-from torchrepro_lint.index import Binding, ModuleFacts, Scope, last_name, walk
-from torchrepro_lint.project.declarations import declarations, declared_options, gives_text, takes_integers
+from torchrepro_lint.index import Binding, ModuleFacts, Scope, keyword_value, last_name, walk
+from torchrepro_lint.project.declarations import (
+    declarations,
+    declared_options,
+    gives_text,
+    option_names,
+    takes_integers,
+)
 
 SEED_NAME = re.compile(
     r"(?:(?:base|default|exp|experiment|fixed|global|init|initial|main|manual|master|my|program|rand|random|rng|run|torch"
@@ -20,12 +26,13 @@ _FIELDS = frozenset({"field", "Field"})  # of dataclasses, attrs, pydantic, simp
 class SeedOption(NamedTuple):
     """An option or field for the seed, and which values of it are no seed: `None`, `negative` numbers, or neither.
 
-    `is_text` says that what the user gives stays a text.
+    `is_text` says that what the user gives stays a text; `default` is the name of the constant that it is by default.
     """
 
     name: str
     off: Literal["None", "negative"] | None = None
     is_text: bool = False
+    default: str = ""
 
     def of(self, text: str, default: str) -> str:
         """The seed, where the option is read as `text`: `default` where it is off."""
@@ -39,6 +46,9 @@ class SeedOption(NamedTuple):
 def seed_option(facts: ModuleFacts) -> SeedOption | None:
     """The option for the seed in a file: a number, or none by default."""
     options = {name: o.value for name, o in declared_options(facts).items() if SEED_NAME.fullmatch(name)}
+    unknown = [name for name in option_names(facts) if name not in options and SEED_NAME.fullmatch(name)]
+    named = {name: held for name in unknown if (held := _named_default(name, facts)) is not None}
+    options |= dict.fromkeys(named, 0)
     name = "seed" if "seed" in options else next(iter(options), None)
     if name is None:
         return None
@@ -46,8 +56,19 @@ def seed_option(facts: ModuleFacts) -> SeedOption | None:
     if isinstance(value, str) and value.isdecimal() and takes_integers(name, facts):
         return SeedOption(name)  # a parser reads the default as what a user gives
     if type(value) is int:
-        return SeedOption(name, "negative" if value < 0 else None, value >= 0 and gives_text(name, facts))
+        is_text = value >= 0 and gives_text(name, facts)
+        return SeedOption(name, "negative" if value < 0 else None, is_text, named.get(name, ""))
     return SeedOption(name, "None") if value is None and takes_integers(name, facts) else None
+
+
+def _named_default(option: str, facts: ModuleFacts) -> str | None:
+    """The name of the constant, a number, that is the default of an option: `default=SEED`."""
+    for call in takes_integers(option, facts):
+        default = keyword_value(call, "default")
+        made = facts.scope_of(call).bindings_of(default) if isinstance(default, ast.Name) else ()
+        if isinstance(default, ast.Name) and len(made) == 1 and is_seed(made[0].value):
+            return default.id
+    return None
 
 
 def is_seed_parameter(name: str, binding: Binding, function: Scope) -> bool:

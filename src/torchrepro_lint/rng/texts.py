@@ -212,6 +212,8 @@ class Texts(Domain[Text]):
             return self._put(call, scope, of)
         if method in ("keys", "values") and isinstance(call.func, ast.Attribute):
             mapping = _mapping(of(call.func.value, scope))
+            if method == "keys" and self.program.is_made_by(_table()["keyed"], call.func.value, scope):
+                return _holding(Evidence.SURE)
             return _holding(*((mapping.at, mapping.within) if method == "values" else (mapping.items,)))
         if callee is None and method in _KEEPS and isinstance(call.func, ast.Attribute):
             return _mapping(of(call.func.value, scope))

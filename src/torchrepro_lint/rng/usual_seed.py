@@ -28,8 +28,9 @@ _SEEDS = re.compile(  # what a function is called that is given one
 )
 _DRAWN_FOR_EYES = frozenset({"TSNE", "UMAP"})  # pictures of what was learned
 _TURNED_OFF = re.compile(r"^[ \t\"]*#[ \t#]*[\w.]{0,80}seed\w{0,40}\(", re.MULTILINE)  # also in a notebook's JSON
-_READ = re.compile(  # an attribute that is not called, an item
-    r"(?:\.[\s\\]{0,80}|\[[\s(]{0,80}u?[\"'])\w{0,80}(?:seed|random_?state)\w{0,80}\b(?!\s{0,80}\()", re.IGNORECASE
+_READ = re.compile(  # an attribute that is not called, an item, also by `get`
+    r"(?:\.[\s\\]{0,80}|(?:\[|\.get\()[\s(]{0,80}u?[\"'])\w{0,80}(?:seed|random_?state)\w{0,80}\b(?!\s{0,80}\()",
+    re.IGNORECASE,
 )
 _KEY = re.compile(r"""["']\w{0,40}(?:seed|random_?state)\w{0,40}["']\s*:""", re.IGNORECASE)  # of a dict
 
@@ -194,12 +195,17 @@ def _reads(facts: ModuleFacts) -> bool:
     if any(map(_is_named, option_names(facts))):
         return True
     nodes = descendants(facts.tree) if _READ.search(facts.source.whole) else ()
-    return any(_is_read(node, facts) for node in nodes if isinstance(node, ast.Attribute | ast.Subscript))
+    return any(_is_read(node, facts) for node in nodes)
 
 
-def _is_read(node: ast.Attribute | ast.Subscript, facts: ModuleFacts) -> bool:
-    if isinstance(node, ast.Subscript):
-        return isinstance(node.slice, ast.Constant) and _is_named(node.slice.value)
+def _is_read(node: ast.AST, facts: ModuleFacts) -> bool:
+    match node:
+        case ast.Subscript(slice=ast.Constant(value=key)):
+            return _is_named(key)
+        case ast.Call(func=ast.Attribute(attr="get"), args=[ast.Constant(value=key), *_]):
+            return _is_named(key)
+    if not isinstance(node, ast.Attribute):
+        return False
     return _is_named(node.attr) and not facts.scope_of(node).is_self(node.value) and facts.call_of(node) is None
 
 

@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 
 from torchrepro_lint import catalogue
 from torchrepro_lint.dataflow import UNKNOWN, Call, Program, Site, remembered
-from torchrepro_lint.dataflow.abstract_values import Display, Origin, Result, Unknown
+from torchrepro_lint.dataflow.abstract_values import Display, Origin, Reference, Result, Unknown
 from torchrepro_lint.dataflow.binding import is_super
 from torchrepro_lint.dataflow.filling import filling
 from torchrepro_lint.dataflow.frames import HANDS_ON, Frame
@@ -56,7 +56,7 @@ class Callees:
                 return (method,)
         found = self._program.runs(call, scope) or methods_of_unpickled(call, scope, self._program)
         found = found or self._method_of_instantiated(function, scope) or chosen(function, scope, self._program)
-        found = found or self._task(function, scope)
+        found = found or self._task(function, scope) or tuple(self._held_by_partial(function, scope))
         return found or self._layers(function, scope) or seeder_of_unknown(call, scope, self._program)
 
     def _task(self, function: ast.expr, scope: Scope) -> tuple[Scope, ...]:
@@ -91,12 +91,10 @@ class Callees:
         named = (self._program.qualified(decorator, outer) for decorator in target.decorators)
         return next((rows[name] for name in named if name is not None and name in rows), None)
 
-    def _method_of_instantiated(self, function: ast.expr, scope: Scope) -> tuple[Scope, ...]:
+    def _method_of_instantiated(self, function: ast.expr, scope: Scope) -> tuple[str | Scope, ...]:
         """What is called of an object that Hydra makes, `instantiate(cfg.engine).run()`, or of one of a class that it
         gives, `get_class(cfg.model._target_)(4)(x)`; and that class."""
-        if self._program.project.text.mentioning("hydra") == []:
-            return ()
-        named = [t for t in self._given_by_name(function, scope) if isinstance(t, Scope)]
+        named = self._given_by_name(function, scope)
         found = [
             m for owner in self._made_by_default(function, scope) for m in self._own(owner, ("__call__", "forward"))
         ]
@@ -124,7 +122,9 @@ class Callees:
         if defaults is None or not isinstance(function, ast.Call | ast.Name):
             return []
         calls = [r for r in self._program.results(function, scope) if r.callee in known and r.node.args]
-        return [target for r in calls for target in defaults.named(r.node.args[0], r.scope)]
+        named = [target for r in calls for target in defaults.named(r.node.args[0], r.scope)]
+        found = named or [o.target for o in defaults.value(function, scope) if isinstance(o, Reference)]
+        return [t for t in found if isinstance(t, str) or t.kind != "module"]
 
     def _layers(self, function: ast.expr, scope: Scope) -> tuple[Scope, ...]:
         """What runs where a sequence of layers is called: the `forward` of those that the project defines."""

@@ -18,10 +18,10 @@ from torchrepro_lint import catalogue
 from torchrepro_lint.dataflow import Program, Site, remembered, remembered_in_file
 from torchrepro_lint.dataflow.abstract_values import Origin, Result
 from torchrepro_lint.dataflow.binding import argument_place, parameter_at
-from torchrepro_lint.dataflow.enclosing import ancestors
+from torchrepro_lint.dataflow.enclosing import DEFINITIONS, ancestors, block_of, run_with
 from torchrepro_lint.dataflow.reaching_definitions import reads
 from torchrepro_lint.dataflow.references import imported_reads, reads_of_target
-from torchrepro_lint.index import ModuleFacts, Scope, calls_in, last_name, names_in, walk
+from torchrepro_lint.index import LoopNode, ModuleFacts, Scope, arguments_of, calls_in, last_name, names_in, walk
 from torchrepro_lint.project.declarations import attribute_of, flags_of
 from torchrepro_lint.rng.draws import Draw
 from torchrepro_lint.rng.seed_options import SEED_NAME
@@ -41,12 +41,13 @@ _MEASURES = frozenset({"numel", "nelement", "element_size", "size", "shape", "re
 MAX_CALLS = 3  # from where weights are made to where others are loaded over them
 _TRAINING = r"(?i)^(?:\w*_)?(?:train|fit|save|optimi[sz]e|update)(?:_\w*)?$"
 _NUMBERS = frozenset({"randint", "randrange", "getrandbits", "random_integers", "integers"})
+_WITHOUT_BIAS = frozenset({"Embedding", "EmbeddingBag"})
 _PLAIN = (ast.Assign, ast.Expr, ast.Assert, ast.Delete)
 
 
 def are_lost(chain: Sequence[Link], program: Program) -> bool:
     """Whether nothing is computed with the weights that are drawn at the end of these calls, or none are."""
-    overwritten = _are_loaded_over(chain, program)
+    overwritten = _are_loaded_over(chain, program) or _are_set_by_hand(chain[-1])
     return overwritten or _is_only_described(chain, program) or _is_on_meta(chain, program)
 
 
@@ -343,6 +344,76 @@ def _loaded(function: Scope, further: int, program: Program) -> frozenset[str]:
     return frozenset(name for name, call in found if function.facts.statement(call) in body)
 
 
+def _are_set_by_hand(last: Link) -> bool:
+    """`layer = nn.Linear(4, 2, bias=False)`, `layer.weight.data = known`: all weights of a layer are given others
+    before anything else is done with it."""
+    facts = last.scope.facts
+    match facts.parents.get(last.node), last.node:
+        case ast.Assign(targets=[target]) as made, ast.Call(func=func, keywords=keywords):
+            name, given = ast.unparse(target), _set_by_hand(last.scope.function)
+        case _:
+            return False
+    if not any(_follows(s, made, facts) for s in given.get(f"{name}.weight", ())):
+        return False
+    if last_name(func) in _WITHOUT_BIAS or any(_follows(s, made, facts) for s in given.get(f"{name}.bias", ())):
+        return True
+    return any(k.arg == "bias" and isinstance(k.value, ast.Constant) and k.value.value is False for k in keywords)
+
+
+def _follows(later: ast.stmt, made: ast.stmt, facts: ModuleFacts) -> bool:
+    """Whether a statement runs wherever another one has made a layer, but for a test on whether there is a bias."""
+    while isinstance(block := facts.parents[later], ast.With | ast.If):
+        if isinstance(block, ast.If) and "bias" not in ast.unparse(block.test):
+            break
+        later = block
+    if later.lineno < made.lineno:
+        return False
+    siblings, item = block_of(facts, later), made
+    while item not in siblings:
+        outer = facts.parents.get(item)
+        if not isinstance(outer, ast.stmt) or isinstance(outer, (LoopNode, *DEFINITIONS)):
+            return False
+        item = outer
+    return True
+
+
+@remembered_in_file
+def _set_by_hand(function: Scope) -> dict[str, list[ast.stmt]]:
+    """The parameters of layers that a function gives other values, not made of those that they have, and where: of each
+    layer, as long as nothing else has been done with it."""
+    nodes = list(run_with(getattr(function.node, "body", ())))
+    statements = (node for node in nodes if isinstance(node, ast.stmt))
+    given = {held[0]: (held[1], s) for s in statements if (held := _parameter_given(s)) is not None}
+    is_new = {ast.unparse(layer): False for layer in given}
+    found: dict[str, list[ast.stmt]] = {}
+    for node in nodes if given else ():
+        if not isinstance(node, ast.Name | ast.Attribute) or (name := ast.unparse(node)) not in is_new:
+            continue
+        if node not in given:
+            is_new[name] = isinstance(node.ctx, ast.Store)
+        elif is_new[name]:
+            part, statement = given[node]
+            found.setdefault(f"{name}.{part}", []).append(statement)
+    return found
+
+
+def _parameter_given(statement: ast.stmt) -> tuple[ast.expr, str] | None:
+    """`layer` and "weight" of `layer.weight.data = known` and `layer.weight.copy_(known)`."""
+    match statement:
+        case ast.Assign(targets=[ast.Attribute() as target], value=value):
+            pass
+        case ast.Expr(value=ast.Call(func=ast.Attribute(value=ast.Attribute() as target, attr="copy_"), args=[value])):
+            pass
+        case _:
+            return None
+    if target.attr == "data" and isinstance(target.value, ast.Attribute):
+        target = target.value
+    if target.attr not in ("weight", "bias"):
+        return None
+    is_made_of_it = re.search(rf"(?<!\w){re.escape(ast.unparse(target.value))}(?!\w)", ast.unparse(value))
+    return (target.value, target.attr) if not is_made_of_it else None
+
+
 def _is_partial(load: ast.Call, made: Collection[str]) -> bool:
     """Whether some weights stay as they were drawn: `net.body.load_state_dict(...)`, or with `strict=False`."""
     if any(k.arg == "strict" and isinstance(k.value, ast.Constant) and k.value.value is False for k in load.keywords):
@@ -354,18 +425,26 @@ def _is_partial(load: ast.Call, made: Collection[str]) -> bool:
 
 
 def _is_trained_between(built: ast.AST, load: ast.Call, facts: ModuleFacts) -> bool:
-    """Whether a loop of the same block ends between the two that makes the weights which are loaded: the best ones."""
+    """Whether the same block makes the weights which are loaded, the best ones, between the two: a loop does, or a
+    statement that trains or saves what was built."""
     around, first = set(facts.ancestors(load)), built.lineno  # type: ignore[attr-defined]
     blocks = (getattr(a, "body", []) for a in facts.ancestors(built) if a in around)
+    made = names_in(*getattr(facts.statement(built), "targets", ()))
     return any(
-        isinstance(n, ast.For | ast.While)
+        isinstance(n, ast.For | ast.While | ast.Expr | ast.Assign)
         and n not in around
         and first < n.lineno < load.lineno
-        and any(re.search(_TRAINING, last_name(call.func)) for call in calls_in(n))
+        and any(_makes(made if isinstance(n, ast.Expr | ast.Assign) else None, call) for call in calls_in(n))
         for block in blocks
         if isinstance(block, list)
         for n in block
     )
+
+
+def _makes(made: Set[str] | None, call: ast.Call) -> bool:
+    """Whether a call, by its name, trains or saves what has one of these names, or whatever it is."""
+    is_meant = made is None or not made.isdisjoint(names_in(*arguments_of(call)))
+    return is_meant and re.search(_TRAINING, last_name(call.func)) is not None
 
 
 def _copies(load: ast.Call) -> bool:

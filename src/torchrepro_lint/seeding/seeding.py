@@ -225,6 +225,9 @@ class Seeding:
         """Whether a library computes the gradients: its trainer, or what learns in an environment."""
         if "LightningCLI" in self.reached or ("train" in self.reached and self.reached & _TRAINERS):
             return True
+        engines = catalogue.names("frameworks", "engines")
+        if any(engines[name]["method"] in self.reached for _, name in self.calls_of(engines)):
+            return True
         return any(self._is_by_library(*site) for site in self.calls("train", "run")) or any(
             learns(call, scope, self.program) for call, scope in self.calls("learn")
         )

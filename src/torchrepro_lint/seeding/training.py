@@ -21,6 +21,11 @@ from torchrepro_lint.seeding.unfollowed import may_train, may_use_tensors, names
 _TRAINS_BY_NAME = re.compile(r"(?i)backward|step|train|fit(?!_transform)|learn|optim|run|main")
 _TRAINER = re.compile(r"(?i)train|learn|agent|runner|engine|solver|algo|experiment|pipeline|session")
 _MEASURES = re.compile(r"(?i)bench|perf(?:ormance)?(?:_|$)")
+_TRIED = re.compile(
+    r"#+\s*(?:(?:only |just )?for (?:testing|debugging|a (?:quick |short )?test)\b"
+    r"|test (?:the )?(?:class|function|method|model|module)\b)",
+    re.IGNORECASE,
+)
 _GRADIENTS = frozenset({"backward", "manual_backward", "fit", "train", "grad", "value_and_grad", "minimize"})
 MAX_PROGRAMS = 16  # that run the code of one file
 
@@ -41,6 +46,7 @@ def is_for_training(seeding: Seeding, program: Program) -> bool:
         or learns_noise(seeding, program)
         or _is_tried_once(seeding, program)
         or is_named_otherwise(seeding.entry.facts, program)
+        or is_said_to_be_tried(seeding.entry.facts)
         or (roles.shows_gradients(seeding.entry.facts.source.rel) and "step" not in seeding.entry.facts.calls)
     ):
         return False
@@ -65,7 +71,7 @@ def _is_tried_once(seeding: Seeding, program: Program) -> bool:
     """Whether a program shows how something is done: a notebook that takes a step or two, another that does so on input
     that it makes up, or the guard of a file with classes that does it any number of times."""
     facts, trains = seeding.entry.facts, seeding.trains_repeatedly or may_train(seeding, program)
-    if _MEASURES.match(facts.source.path.stem):
+    if is_called_benchmark(facts):
         return True
     is_in_sight = "backward" in facts.calls and not seeding.trains_repeatedly
     if facts.source.cells:
@@ -80,6 +86,22 @@ def _is_tried_once(seeding: Seeding, program: Program) -> bool:
         return seeding.is_made_up or seeding.is_shown or is_named
     is_made_up = seeding.is_made_up or seeding.is_made_up_by("numpy")
     return is_made_up and (is_named or (seeding.entry.is_guarded and _defines_layers(facts)))
+
+
+def is_said_to_be_tried(facts: ModuleFacts) -> bool:
+    """Whether a comment says that the main block, or a function that it calls, is there to try the file out:
+    `def main():  # for testing`."""
+    if facts.guard is None:
+        return False
+    begins = range(facts.guard.lineno, facts.guard.body[0].lineno)  # its own comments
+    called = {name for name, sites in facts.calls.items() for call, _ in sites if facts.in_guard(call)}
+    lines = (child.node.lineno for child in facts.scope.children.values() if child.name in called)  # type: ignore[attr-defined]
+    return any(_TRIED.search(facts.source.line(line)) for line in (*begins, *lines))
+
+
+def is_called_benchmark(facts: ModuleFacts) -> bool:
+    """Whether a file is called a benchmark."""
+    return _MEASURES.match(facts.source.path.stem) is not None
 
 
 def _tries_layers(seeding: Seeding) -> bool:

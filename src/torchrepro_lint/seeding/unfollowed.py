@@ -24,7 +24,8 @@ MAX_FUNCTIONS = 400  # that something chosen at run time may run, by their names
 _SIGNS = ("seed", "Seed", "SEED", "eterminis", "eproduc", "andomness", "t_random", "x_random", "state(")
 _SEED_ARGUMENT = re.compile(r"(?:\w+_)?seed", re.IGNORECASE)
 # What these are given as `seed=` is for one object, or for the generators of another framework.
-_OWN_SEED = ("torch.", "numpy.", "random.", "sklearn.", "tensorflow.", "jax.", "datasets.")
+_OWN_SEED = ("torch.", "numpy.", "random.", "sklearn.", "tensorflow.", "jax.", "datasets.", "optuna.", "xgboost.",
+             "lightgbm.", "catboost.", "albumentations.")  # fmt: skip
 _OF_INTEREST = ("torch", "numpy", "random")  # one of which a file that draws mentions
 _TENSORS = ("torch", "pytorch", "lightning", "accelerate", "transformers", "timm", "monai", "diffusers", "peft",
             "stable_baselines3", "sb3_contrib")  # fmt: skip
@@ -111,12 +112,31 @@ def _is_opaque(call: ast.Call, scope: Scope, program: Program, known: Collection
     return chosen or name.partition(".")[0] not in known
 
 
-def makes_anew(step: Link, program: Program) -> bool:
+def is_drawn_by(step: Link, seeding: Seeding, program: Program) -> bool:
+    """Whether a call makes what draws: new weights, or dropout where those of a checkpoint are loaded and trained."""
+    if seeding.loads_weights:
+        return any(seeding.calls("train")) and _has_dropout(step, program)  # a checkpoint is loaded in evaluation mode
+    return _makes_anew(step, program)
+
+
+def _makes_anew(step: Link, program: Program) -> bool:
     """Whether a call makes an object of an external class of which nothing is known, as `Net(3)`, or what is looked up
     in what the program has imported."""
     name = program.callee(step.node, step.scope) if isinstance(step.node, ast.Call) else None
     is_class = name is not None and name.rpartition(".")[2][:1].isupper() and not name.startswith(_TENSORS)
     return is_class or _is_looked_up(step)
+
+
+def _has_dropout(step: Link, program: Program) -> bool:
+    """Whether a call loads a network of transformers that has dropout, which draws while it is trained."""
+    call = step.node
+    name = program.callee(call, step.scope) if isinstance(call, ast.Call) and call.args else None
+    row, (owner, _, method) = catalogue.table("frameworks")["fresh"], (name or "").rpartition(".")
+    if method not in row["from_checkpoint"] or owner.partition(".")[0] != row["package"]:
+        return False
+    last, checkpoint = owner.rpartition(".")[2], program.literal(call.args[0], step.scope)  # type: ignore[attr-defined]
+    is_network = re.fullmatch(row["network"], last) is not None
+    return is_network and re.search(row["dropout"], f"{last} {checkpoint}") is not None
 
 
 def _is_looked_up(step: Link) -> bool:

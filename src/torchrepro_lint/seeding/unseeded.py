@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from torchrepro_lint import catalogue
 from torchrepro_lint.dataflow import Program, Site
-from torchrepro_lint.index import Scope, walk
+from torchrepro_lint.index import Scope, keyword_value, walk
 from torchrepro_lint.rng import FAMILIES
 from torchrepro_lint.rng.draws import draw_at
 from torchrepro_lint.rng.entropy import Entropy
 from torchrepro_lint.seeding.seeding import MAYBE, SEEDED, UNSEEDED, Link, Seeding, Witness
 from torchrepro_lint.seeding.stand_ins import DESCRIBES
 from torchrepro_lint.seeding.unfollowed import (
-    makes_anew,
+    is_drawn_by,
     may_train,
     may_use_tensors,
     never_seeds,
@@ -52,11 +52,12 @@ def unseeded(seeding: Seeding, program: Program) -> Unseeded | None:
         return _with_unseen(_known(seeding, found), seeding, program)
     if seeding.late or seeding.is_trial or seeding.is_launcher:
         return None
+    sampled = _never_seeded(seeding)
+    kind = _put_out(seeding, sampled, program) if sampled else None
+    if kind is not None:
+        return _known(seeding, {f: (w, w.sure) for f, w in sampled.items()})._replace(kind=kind)
     if seeding.met:
         return _left_to_option(seeding)
-    kind = _put_out(seeding, program) if seeding.sampled else None
-    if kind is not None:
-        return _known(seeding, {f: (w, True) for f, w in seeding.sampled.items()})._replace(kind=kind)
     return _cut_short(seeding, program) if not seeding.complete else _unseen(seeding, program)
 
 
@@ -105,18 +106,30 @@ def kind_of(seeding: Seeding, witness: Witness, certain: bool) -> str:
     return BY_OPTION if witness.level == MAYBE or witness.draw.family in seeding.conditional else NEVER
 
 
-def _put_out(seeding: Seeding, program: Program) -> str | None:
-    """Whether a program is one file that prints, or else writes to a file, what it draws, and does not train."""
+def _never_seeded(seeding: Seeding) -> dict[str, Witness]:
+    """What a program samples from generators that no call seeds which it comes by, on any way."""
+    seeded = [m.seeder.families if m.seeder is not None else FAMILIES for m in seeding.met]
+    return {f: w for f, w in seeding.sampled.items() if not any(f in families for families in seeded)}
+
+
+def _put_out(seeding: Seeding, sampled: Mapping[str, Witness], program: Program) -> str | None:
+    """Whether a program is one file that prints, or else writes to a file, what it draws, and does not train; one that
+    seeds another generator wants to write the same on every run."""
     if seeding.trains or not seeding.complete or len(seeding.visited) > 1:
         return None
-    if not all(witness.sure for witness in seeding.sampled.values()):
+    is_sure = all(witness.sure for witness in sampled.values())
+    if not is_sure and not seeding.met:
         return None
     printed = (Site(value, scope) for call, scope in seeding.calls("print") for value in call.args)
-    if uses_tensors(seeding) and any(_is_drawn(*site, program) for site in printed):
+    if not seeding.met and uses_tensors(seeding) and any(_is_drawn(*site, program) for site in printed):
         return SHOWN
     if not program.project.text.mentioning("torch"):
         return None
-    return KEPT if any(_is_drawn(*site, program) for site in _written(seeding, program)) else None
+    written = list(_written(seeding, program))
+    if written and any(m.level == SEEDED and m.sure and m.seeder is not None for m in seeding.met):
+        return NEVER if sampled.keys() != {"torch"} and not any(w.rare for w in sampled.values()) else None
+    is_kept = any(_is_drawn(*site, program) for site in written) or any(map(_decides, sampled.values()))
+    return KEPT if is_sure and written and is_kept else None
 
 
 def _written(seeding: Seeding, program: Program) -> Iterator[Site]:
@@ -126,11 +139,23 @@ def _written(seeding: Seeding, program: Program) -> Iterator[Site]:
         for call, scope in seeding.calls(name.rpartition(".")[2]):
             if program.callee(call, scope) == name:
                 yield from (Site(value, scope) for value in (*call.args[position:], *(k.value for k in call.keywords)))
+    for call, scope in seeding.calls("print"):
+        into = keyword_value(call, "file")
+        if into is not None and not ast.unparse(into).startswith("sys."):  # but to the screen
+            yield from (Site(value, scope) for value in call.args)
     for call, scope in seeding.calls(*rows["of_value"]):
         if isinstance(call.func, ast.Attribute):
             yield Site(call.func.value, scope)
     for call, scope in seeding.calls(*rows["of_file"]):
-        yield from (Site(value, scope) for value in call.args if isinstance(call.func, ast.Attribute))
+        if isinstance(call.func, ast.Attribute) and not ast.unparse(call.func).startswith("sys."):
+            yield from (Site(value, scope) for value in call.args)
+
+
+def _decides(witness: Witness) -> bool:
+    """Whether a draw decides by itself what is done: `if random.random() < 0.9: train.append(row)`."""
+    facts = witness.draw.scope.facts
+    statement = facts.statement(witness.draw.node)
+    return isinstance(statement, ast.If) and any(node is witness.draw.node for node in walk(statement.test))
 
 
 def _is_drawn(value: ast.expr, scope: Scope, program: Program) -> bool:
@@ -175,8 +200,8 @@ def _unseen(seeding: Seeding, program: Program) -> Unseeded | None:
         return None
     unseen = opaque(seeding, program)
     if not never_seeds("torch", program):
-        makes = (link for link in unseen if makes_anew(link, program))
-        unseen = [] if seeding.loads_weights or not never_seeds_itself(seeding, program) else list(makes)
+        is_alone = never_seeds_itself(seeding, program)
+        unseen = [step for step in unseen if is_alone and is_drawn_by(step, seeding, program)]
     if not unseen:
         return None
     return Unseeded(UNSEEN, ("torch",), None, {}, certain=False, unseen=tuple(unseen[:MAX_SHOWN]))

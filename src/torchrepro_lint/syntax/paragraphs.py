@@ -54,7 +54,8 @@ def _is_heading(text: ast.stmt) -> bool:
 def _top(facts: ModuleFacts, body: Sequence[ast.stmt], statement: ast.stmt, needed: ast.AST | None) -> ast.stmt:
     index = body.index(statement)
     if needed is None and body is not facts.tree.body and all(map(_is_constant, body[:index])):
-        return body[0] if isinstance(facts.parents[body[0]], ast.If) or not is_docstring(body[0]) else body[1]
+        is_code = isinstance(facts.parents[body[0]], ast.If) and not (is_docstring(body[0]) and _is_heading(body[0]))
+        return body[0] if is_code or not is_docstring(body[0]) else body[1]
     while index and _continues(facts, body[index - 1], body[index]):
         if index > 1 and is_docstring(body[index - 1]):  # a string that heads what follows, as a comment would
             return body[index - 1]
