@@ -24,6 +24,7 @@ _GPU = re.compile(r"(?im)^[^#\n]*(?:cuda|accelerat|gpu)")  # not in a comment
 _BY_THEMSELVES = re.compile(r"(?:pytorch_)?lightning\b|\btransformers\b|deepspeed|fastai|colossalai|LOCAL_RANK")
 _MOVES = re.compile(r"(?i)cudnn|device|\.to\(|\.type\(|default_tensor_type")
 _WORDS = ("cuda", "CUDA", "gpu", "GPU", "accelerat", "lightning", "transformers", "deepspeed", "LOCAL_RANK")
+_IN_CODE = re.compile(rb"(?im)^[^#\n]*(?:cuda|gpu|accelerat|lightning|transformers|deepspeed|LOCAL_RANK)")
 MAX_PROGRAMS = 64
 _TRAINS_BY_WORD = re.compile(rb"\.backward\(|autograd\.grad\b|zero_grad\(|training_step|train_step|\.fit\(|Trainer\b")
 # A model's own module, which tries it out on made-up numbers: that says nothing of who trains the parts of the model.
@@ -63,9 +64,16 @@ def goes_to_gpu(facts: ModuleFacts, program: Program) -> bool:
     """Whether the programs that run the code of a file do; of code that no program in sight runs, the project."""
     if _speaks_of_gpu(facts, program) or _BY_THEMSELVES.search(facts.source.text):
         return True
-    files = files_of_programs(facts, program.project)
+    files, speaking = files_of_programs(facts, program.project), _speaking(program)
+    return speaking is None or (not files.isdisjoint(speaking) if files else bool(speaking))
+
+
+@remembered_of_texts
+def _speaking(program: Program) -> frozenset[Path] | None:
+    """The files whose code, not a comment alone, has one of the words; None where the project is too large."""
     spoken = [program.project.text.containing(word) for word in _WORDS]
-    return any(paths is None or (not files.isdisjoint(paths) if files else paths) for paths in spoken)
+    found = {path for paths in spoken for path in paths or ()}
+    return frozenset(p for p in found if program.project.text.has(p, _IN_CODE)) if None not in spoken else None
 
 
 @remembered
