@@ -1049,3 +1049,17 @@ def test_no_import_is_put_below_a_comment_that_names_another(tmp_path: Path) -> 
     text = f"{head}class Rows:\n    pass\n\n\nfrom torch.utils import data\n\ndata.DataLoader(d, shuffle=True)\n"
     after = fixed(tmp_path, "TRP201", text, unsafe=True)
     assert "import numpy as np\nimport torch\n\n# Import JAX\nimport jax\n" in after
+
+
+def test_files_that_import_from_one_another_share_one_function_that_seeds_workers(tmp_path: Path) -> None:
+    data_set = "class Noisy(Dataset):\n    def __getitem__(self, i):\n        return np.random.normal()\n"
+    loads = "def {}():\n    return DataLoader(Noisy(), num_workers=4)\n{}()\n"
+    (tmp_path / "requirements.txt").write_text("torch==1.8.0\n")
+    (tmp_path / "kinds.py").write_text(HEAD + "import numpy as np\n" + data_set + loads.format("first", "first"))
+    (tmp_path / "data_utils.py").write_text(HEAD + "from kinds import Noisy\n" + loads.format("second", "second"))
+    text = HEAD + "from kinds import Noisy\nfrom data_utils import second\n" + loads.format("third", "third")
+    after = fixed(tmp_path, "TRP202", text, unsafe=True)
+    shared = (tmp_path / "data_utils.py").read_text()
+    assert "from data_utils import second, seed_worker\n" in after
+    assert shared.count("def seed_worker") == 1
+    assert "import Noisy\n" in shared

@@ -83,6 +83,8 @@ trainer.train()
     [
         ([SHOWN, TRAINED], []),
         ([SPLIT, TRAINED], ["numpy"]),
+        ([SHOWN, SPLIT, TRAINED], ["numpy"]),
+        ([SHOWN, SHOWN, TRAINED], []),
         ([SAVED, TRAINED], []),
         ([SAVED, LOADED, TRAINED], ["numpy"]),
         ([SHUFFLED, TRAINED], ["numpy"]),

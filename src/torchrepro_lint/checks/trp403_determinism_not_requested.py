@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from torchrepro_lint import catalogue
 from torchrepro_lint.checks.draft import Draft, Fix, Place
 from torchrepro_lint.dataflow import CallSite, Module, NodeSite, Program, remembered
-from torchrepro_lint.index import ModuleFacts, Scope, last_name
+from torchrepro_lint.index import AttributeSet, ModuleFacts, Scope, last_name
 from torchrepro_lint.project.entries import is_tried_out
 from torchrepro_lint.seeding.seedings import seedings
 
@@ -124,8 +124,10 @@ def _only_tries(seeding: Seeding, program: Program) -> bool:
 
 @remembered
 def _requests(facts: ModuleFacts, program: Program) -> bool:
-    """Whether a file asks for determinism, by a flag or a call, or lets an argument decide that something passes. A
-    flag that is spelt `determinstic` TRP407 reports."""
+    """Whether a file asks for determinism, by a flag or a call, or lets an argument decide that something passes; or
+    does without cuDNN. A flag that is spelt `determinstic` TRP407 reports."""
+    if any(map(_switches_off, facts.attribute_sets.get("enabled", ()))):
+        return True
     names = (name for name in facts.attribute_sets if name.startswith("determin"))
     written = (s for name in names for s in facts.attribute_sets[name] if not s.scope.is_self(s.target.value))
     for node, scope in (*((s.statement, s.scope) for s in written if _may_be_on(s.value)), *_calls(facts)):
@@ -139,6 +141,12 @@ def _requests(facts: ModuleFacts, program: Program) -> bool:
         if _ACTS.isdisjoint(last_name(call.func).lower().split("_"))
         for keyword in call.keywords
     )
+
+
+def _switches_off(found: AttributeSet) -> bool:
+    """`torch.backends.cudnn.enabled = False`"""
+    is_off = isinstance(found.value, ast.Constant) and found.value.value is False
+    return is_off and last_name(found.target.value) == "cudnn"
 
 
 def _calls(facts: ModuleFacts) -> list[CallSite]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Sequence
 from itertools import takewhile
+from typing import TYPE_CHECKING
 
 from torchrepro_lint import catalogue
 from torchrepro_lint.checks.draft import Draft, Place
@@ -12,12 +13,16 @@ from torchrepro_lint.dataflow import Call, CallSite, Module, Program, Site, star
 from torchrepro_lint.dataflow.enclosing import block_of
 from torchrepro_lint.dataflow.execution_count import runs_once
 from torchrepro_lint.index import Binding, LoopNode, ModuleFacts, Scope
+from torchrepro_lint.kernels.programs import MAX_PROGRAMS
 from torchrepro_lint.model import Edit
 from torchrepro_lint.rng.draws import Seeder
 from torchrepro_lint.rng.fresh_weights import FreshWeights, fresh_weights, own_adapter
 from torchrepro_lint.rng.own_seed import seed_read_in, seed_text
 from torchrepro_lint.seeding.seedings import seedings
 from torchrepro_lint.syntax import import_from, insert_before
+
+if TYPE_CHECKING:
+    from torchrepro_lint.seeding.seeding import Seeding
 
 _PARSES = ("parse_args_into_dataclasses", "parse_args_and_config", "parse_json_file", "parse_yaml_file")
 MAX_CALLS = 6  # from where both are reached to the one or the other
@@ -29,18 +34,36 @@ def check(module: Module, program: Program) -> Iterator[Draft]:
     trainers = [c for c in calls if not isinstance(c.argument("model_init"), Site)]
     if not trainers or "train" not in module.facts.calls:
         return
-    reported: set[int] = set()
-    for seeding in seedings(module.facts, program):
-        if not seeding.complete or any(m.seeder is None for m in seeding.met):
-            continue  # an unknown function whose name says that it seeds
-        seeders = [s for s in (*seeding.seeders, *seeding.conditional.values()) if "torch" in s.families]
-        for call in trainers:
-            model = call.argument("model", 0)
-            made = list(fresh_weights(model, program)) if isinstance(model, Site) else []
-            for fresh in [f for f in made if f.what] or own_adapter(call):
-                drafts = [] if id(fresh.node) in reported else list(_drafts(call, fresh, seeders, made))
-                reported |= {id(fresh.node)} if drafts else set()
-                yield from drafts
+    programs = seedings(module.facts, program)
+    of_each = [_of_program(s, trainers, program) for s in programs or _elsewhere(trainers, module, program)]
+    drafts = {node: found for of_one in reversed(of_each) for node, found in of_one.items()}
+    for node, found in drafts.items():
+        if programs or all(node in of_one for of_one in of_each):  # a file that others run: in all of them
+            yield from found
+
+
+def _elsewhere(trainers: Sequence[Call], module: Module, program: Program) -> Iterator[Seeding]:
+    """The programs of other files that run a function of this one which makes a Trainer."""
+    functions = {call.scope.function for call in trainers}
+    users = program.project.users([module.facts.source.path])
+    for user in program.loaded(users[:MAX_PROGRAMS]):
+        yield from (s for s in seedings(user, program) if not functions.isdisjoint(s.entered))
+
+
+def _of_program(seeding: Seeding, trainers: Sequence[Call], program: Program) -> dict[ast.Call, list[Draft]]:
+    """What draws weights too early in one program, each with what is told of it."""
+    if not seeding.complete or any(m.seeder is None for m in seeding.met):
+        return {}  # an unknown function whose name says that it seeds
+    found: dict[ast.Call, list[Draft]] = {}
+    seeders = [s for s in (*seeding.seeders, *seeding.conditional.values()) if "torch" in s.families]
+    for call in trainers:
+        model = call.argument("model", 0)
+        made = list(fresh_weights(model, program)) if isinstance(model, Site) else []
+        for fresh in [f for f in made if f.what] or own_adapter(call):
+            drafts = [] if fresh.node in found else list(_drafts(call, fresh, seeders, made))
+            if drafts:
+                found[fresh.node] = drafts
+    return found
 
 
 def _drafts(

@@ -66,11 +66,15 @@ def _defines(facts: ModuleFacts, edits: Sequence[Edit]) -> bool:
 
 
 def _shared(facts: ModuleFacts, program: Program, first_of: Callable[[ModuleFacts], Call | None]) -> Import | None:
-    """The new function of a file from which this one imports names."""
+    """The new function of a file from which this one imports names; nothing where this is a place for such things."""
+    if _UTILITY.fullmatch(facts.source.path.stem):
+        return None
     found = [(n, home) for n, home in homes(facts, program) if _NAME not in home.scope.bindings]
     for node, home in found:
         if _UTILITY.fullmatch(home.source.path.stem):
-            return Import(_NAME, (*_definition(home, home.guard), also_imported(facts, node, _NAME)))
+            need = first_of(home)
+            above = _top(need) if need is not None else home.guard
+            return Import(_NAME, (*_definition(home, above), also_imported(facts, node, _NAME)))
     for node, home in found:
         need = first_of(home)
         if need is not None and not any(first_of(other) for _, other in homes(home, program)):

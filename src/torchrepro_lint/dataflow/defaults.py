@@ -200,10 +200,10 @@ class Defaults(Values):
 
 
 def _read_of(parameter: ast.AST, function: Scope) -> set[str]:
-    """The entries of a configuration that the function reads which is called with it."""
-    name = getattr(parameter, "arg", "")
-    reads = [function.facts.parents.get(read) for read in function.facts.reads(function.node).of_name(name)]
-    return {node.attr for node in reads if isinstance(node, ast.Attribute)}
+    """The entries of a configuration, not its methods, that the function reads which is called with it."""
+    name, parents = getattr(parameter, "arg", ""), function.facts.parents
+    reads = [parents.get(read) for read in function.facts.reads(function.node).of_name(name)]
+    return {n.attr for n in reads if isinstance(n, ast.Attribute) and getattr(parents.get(n), "func", None) is not n}
 
 
 def _has(site: Site, entries: Set[str]) -> bool:

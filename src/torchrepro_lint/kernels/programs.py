@@ -19,7 +19,7 @@ from torchrepro_lint.index import ModuleFacts
 from torchrepro_lint.kernels.environment import sets
 from torchrepro_lint.project.entries import files_of_programs
 
-_GPU = re.compile(r"(?i)cuda|accelerat|gpu")
+_GPU = re.compile(r"(?im)^[^#\n]*(?:cuda|accelerat|gpu)")  # not in a comment
 # What moves a model there without being told to, and what launchers leave to the processes that they start.
 _BY_THEMSELVES = re.compile(r"(?:pytorch_)?lightning\b|\btransformers\b|deepspeed|fastai|colossalai|LOCAL_RANK")
 _MOVES = re.compile(r"(?i)cudnn|device|\.to\(|\.type\(|default_tensor_type")

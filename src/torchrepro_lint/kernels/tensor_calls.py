@@ -96,6 +96,8 @@ class Calls:
             kernel = self._read(call.args[1], scope) if len(call.args) > 1 else UNKNOWN_TRAITS
             learned = found.gradient if kernel.gradient is False else True
             found = found._replace(tensor=True, gradient=learned, floating=True)
+        if last in listed("methods", "products") and not found.gradient and self._any_gradient(call, scope):
+            found = found._replace(gradient=True)
         if last in ("interpolate", "upsample"):
             rank = _MODES.get(literal_text(keyword_value(call, "mode")) or "")
         else:
@@ -124,13 +126,14 @@ class Calls:
         if name in listed("methods", "leaves"):
             return NOT_A_TENSOR
         if receiver.tensor is None and name not in listed("methods", "tensor_like"):
-            return UNKNOWN_TRAITS
+            return Traits(gradient=True) if self._takes_in(name, UNKNOWN_TRAITS, call, scope) else UNKNOWN_TRAITS
         found = result(name, receiver, call.args, call)
         return found._replace(gradient=True) if self._takes_in(name, found, call, scope) else found
 
     def _takes_in(self, name: str, found: Traits, call: ast.Call, scope: Scope) -> bool:
         """Whether a gradient of what the method is given flows through its result: `zeros.scatter_add(0, index, x)`."""
-        if found.gradient is not False or name not in listed("methods", "takes_in") | listed("methods", "writes_in"):
+        is_product = not found.gradient and name in listed("methods", "products")
+        if not is_product and (found.gradient is not False or name not in _taking()):
             return False
         return self._any_gradient(call, scope)
 
@@ -201,6 +204,12 @@ def _is_frozen(parameter: ast.Call) -> bool:
     """`nn.Parameter(tensor, requires_grad=False)`"""
     given = [*parameter.args[1:2], *(k.value for k in parameter.keywords if k.arg == "requires_grad")]
     return any(isinstance(value, ast.Constant) and value.value is False for value in given)
+
+
+@cache
+def _taking() -> frozenset[str]:
+    """The methods of a tensor without a gradient that have one by what they are given."""
+    return listed("methods", "takes_in") | listed("methods", "writes_in")
 
 
 @cache

@@ -6,6 +6,7 @@ Knows the catalogue's loaders and samplers; knows nothing of rules, and nothing 
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Mapping
 from functools import cache
 from typing import Any
@@ -15,6 +16,7 @@ from torchrepro_lint.dataflow import UNKNOWN, Call, Module, Opaque, Program, Sit
 from torchrepro_lint.dataflow.abstract_values import Constant, Origin, Parameter, Result, Unknown
 from torchrepro_lint.dataflow.binding import named_parameters, positional_parameters
 from torchrepro_lint.dataflow.conditions import PathCondition, conditions, unequal_to
+from torchrepro_lint.dataflow.configured_values import rows
 from torchrepro_lint.dataflow.enclosing import ancestors
 from torchrepro_lint.dataflow.options import outcome
 from torchrepro_lint.dataflow.outcomes import Truth
@@ -22,6 +24,7 @@ from torchrepro_lint.elements import Certainty
 from torchrepro_lint.index import ModuleFacts, Scope, calls_in, last_name, walk
 
 _NO_SUCH_ARGUMENT = frozenset({"TypeError", "Exception", "BaseException"})  # what a call with an unknown one raises
+_GENERATOR_SET = re.compile(r"""["']generator["']|\.generator\s*=[^=]""")
 _GLOBAL_GENERATORS = ("torch.default_generator", "torch._C.default_generator")
 
 
@@ -249,10 +252,38 @@ def lacks_generator(call: Call) -> bool:
     if passed is None:
         return not _makes_do_without(call)
     if passed is UNKNOWN:
-        return False
+        return _unpacks_what_is_read(call)
     if call.program.qualified(passed.node, passed.scope) in _GLOBAL_GENERATORS:
         return True
     return _is_given(passed, call.program) is False
+
+
+def _unpacks_what_is_read(call: Call) -> bool:
+    """Whether all that a call unpacks without being known is part of a configuration file, which holds no generator:
+    `**OmegaConf.load(path).loader`."""
+    if call.subclass is not None or any(isinstance(a, ast.Starred) for a in call.node.args):
+        return False
+    if _GENERATOR_SET.search(call.facts.source.text) is not None:
+        return False
+    from torchrepro_lint.dataflow.mappings import entries_of  # few calls unpack
+
+    unpacked = [k.value for k in call.node.keywords if k.arg is None]
+    open_ones = [v for v in unpacked if entries_of(v, call.scope, call.program) is None]
+    return all(_is_read(v, call.scope, call.program) for v in open_ones)
+
+
+def _is_read(value: ast.expr, scope: Scope, program: Program) -> bool:
+    """Whether a value is a part of what a program reads from a file, or Hydra composes."""
+    while isinstance(value, ast.Attribute | ast.Subscript):
+        value = value.value
+    read = {name for kind in ("readers", "merges", "compositions") for name in rows(kind)}
+    if program.is_made_by(read, value, scope):
+        return True
+    function = scope.binding_scope(value.id) if isinstance(value, ast.Name) else None
+    if function is None or [b.kind for b in function.bindings_of(value)] != ["parameter"]:
+        return False
+    made = (d.func if isinstance(d, ast.Call) else d for d in function.decorators)
+    return any(program.qualified(d, function.parent or function) in rows("composers") for d in made)
 
 
 def _makes_do_without(call: Call) -> bool:

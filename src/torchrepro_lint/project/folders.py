@@ -10,6 +10,7 @@ from torchrepro_lint.tracking import Tracker
 
 # The kinds under which questions are noted.
 OF_FOLDERS = CHILD, PACKAGE, FILLED, BUILT = ("child", "package", "filled", "built")
+MAX_DEPTH, MAX_FOLDERS = 4, 4096  # where modules are looked for in one without `__init__.py`
 _BUILDS = frozenset({"setup.py", "pyproject.toml"})
 
 
@@ -66,10 +67,15 @@ class Folders:
         return found
 
     def _holds_python(self, folder: str) -> bool:
-        names = self._names_in(folder)
-        return any(n.endswith(".py") for n in names) or any(
-            "." not in n and any(f.endswith(".py") for f in self._names_in(os.path.join(folder, n))) for n in names
-        )
+        """Whether there are modules in a folder, or some folders further down: `src/model/parts/network.py`."""
+        level, left = [folder], MAX_FOLDERS
+        for _ in range(MAX_DEPTH):
+            held = [(at, self._names_in(at)) for at in level[:left]]
+            if any(n.endswith(".py") for _, names in held for n in names):
+                return True
+            left -= len(held)
+            level = [os.path.join(at, n) for at, names in held for n in sorted(names) if "." not in n]
+        return False
 
     def _names_in(self, folder: str) -> frozenset[str]:
         """What is in a folder of the project; nothing in one to which a link leads out of it."""

@@ -29,6 +29,14 @@ def is_for_training(statement: ast.stmt, facts: ModuleFacts, program: Program) -
     return any(bisect_right(tops, s.lineno) == cell for s in below)
 
 
+def is_only_shown(node: ast.AST, facts: ModuleFacts, program: Program) -> bool:
+    """Whether a node stands in a cell that leads to no training, in a notebook that has one which does."""
+    top = next((s for s in (node, *facts.ancestors(node)) if facts.parents.get(s) is facts.tree), None)
+    if not isinstance(top, ast.stmt) or not _leading_to_training(facts, program):
+        return False
+    return not is_for_training(top, facts, program)
+
+
 def below(statement: ast.stmt, facts: ModuleFacts) -> list[ast.stmt]:
     """The statements of a notebook below the cell of one."""
     tops = [first for first, _ in facts.source.cells]

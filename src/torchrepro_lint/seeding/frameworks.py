@@ -47,7 +47,12 @@ def seeds_torch(module: Module, program: Program) -> bool:
 def asks_for_determinism(files: Iterable[ModuleFacts]) -> bool:
     """Whether any of the files sets cuDNN's flag, or calls a function that asks for deterministic kernels."""
     called = catalogue.table("frameworks")["requests"]["functions"]
-    return any("deterministic" in f.attribute_sets or any(name in f.calls for name in called) for f in files)
+    return any(_sets_flag(f) or any(name in f.calls for name in called) for f in files)
+
+
+def _sets_flag(facts: ModuleFacts) -> bool:
+    """Whether a file sets `deterministic` of anything but `self`, as a network may have an attribute of that name."""
+    return any(not s.scope.is_self(s.target.value) for s in facts.attribute_sets.get("deterministic", ()))
 
 
 _AT_MOST_ONE = (0, 1, "1")  # GPUs

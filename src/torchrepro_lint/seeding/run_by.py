@@ -24,7 +24,8 @@ Decorated: TypeAlias = "tuple[Scope, list[str]]"
 IMPORTS = "importlib.import_module"
 SETS_DEFAULTS = "set_defaults"  # of a parser: what it is given, the options have as attributes
 _ITER = "builtins.iter"
-FIRE = ("fire.Fire", "fire.core.Fire", "jsonargparse.CLI", "jsonargparse.auto_cli")
+FIRE = ("fire.Fire", "fire.core.Fire", "jsonargparse.CLI", "jsonargparse.auto_cli", "clize.run", "clize.runner.run",
+        "defopt.run", "argh.dispatch_commands")  # fmt: skip
 MAX_COMMANDS = 64  # that one call may run
 _ADDS = ("add_typer", "add_command")
 _FEW = 3  # statements of a function that only hands on: a docstring, a print
@@ -253,19 +254,25 @@ def _decorated_by(decorators: tuple[str, ...], facts: ModuleFacts) -> Sequence[R
 
 
 def _fired(call: ast.Call, scope: Scope, program: Program) -> Iterator[Run]:
-    """`fire.Fire(...)`, or jsonargparse's `CLI`, offers a class's methods, a dict's values, or all functions of its
-    file."""
+    """`fire.Fire(...)`, or jsonargparse's `CLI`, offers a class's methods, the values of a dict or a list, or all
+    functions of its file."""
     if not call.args:
         yield from ((f, None) for f in scope.facts.scope.children.values() if f.kind == "function")
         return
     for origin in program.origins(call.args[0], scope):
         match origin:
             case Display(node=ast.Dict(values=values), scope=where):
-                offered = [program.resolve(v, where) for v in values]
-                yield from ((f, None) for f in offered if isinstance(f, Scope) and f.kind == "function")
+                yield from _functions(values, where, program)
+            case Display(node=ast.List(elts=values) | ast.Tuple(elts=values), scope=where):
+                yield from _functions(values, where, program)
             case Reference(target=Scope(kind="class") as owner) | Result(callee=Scope(kind="class") as owner):
                 public = [n for n in owner.bindings if n == "__init__" or not n.startswith("_")]
                 yield from _methods(owner, sorted(public, key=lambda n: n != "__init__"), program)
+
+
+def _functions(values: Iterable[ast.expr], scope: Scope, program: Program) -> Iterator[Run]:
+    offered = [program.resolve(v, scope) for v in values]
+    yield from ((f, None) for f in offered if isinstance(f, Scope) and f.kind == "function")
 
 
 def _classes(value: ast.expr, scope: Scope, program: Program) -> Iterator[Scope]:

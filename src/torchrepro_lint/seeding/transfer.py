@@ -246,9 +246,20 @@ class Effects:
             return state
         self._record(witness)
         is_early = old.level == UNSEEDED and kind != "stand-in"  # which changes nothing once the seed is set
+        if is_early and self._is_only_shown(chain):
+            witness = witness._replace(is_unusual=True)  # what is drawn for the training comes later
         if is_early and (old.early is None or witness.says_more_than(old.early)):
             return (*state[:i], old._replace(early=witness), *state[i + 1 :])
         return state
+
+    def _is_only_shown(self, chain: tuple[Link, ...]) -> bool:
+        """Whether a draw is made by a cell of a notebook from which no training follows."""
+        facts = self.found.entry.facts
+        if not facts.source.cells or chain[0].scope.facts is not facts:
+            return False
+        from torchrepro_lint.seeding.cells import is_only_shown  # few programs are notebooks
+
+        return is_only_shown(chain[0].node, facts, self.program)
 
     def _witness(self, draw: Draw, chain: tuple[Link, ...], level: int) -> Witness:
         now = self.around
