@@ -43,8 +43,8 @@ _SEEDS = ("seed", "manual_seed")
 _TRAINS = re.compile(r"(?:\w+_)?(?:train|fit|learn|backward)(?:_|$)", re.IGNORECASE)
 _IMPORTS = (ast.Import, ast.ImportFrom)
 _SEEDER = re.compile(r"seed|determinis|reproduc|random|reset", re.IGNORECASE)
-# Names that need no binding: of Python, of Python 2, and those that IPython and line_profiler add.
 _FEW = 3  # names that nothing binds: one or two are an oversight
+# Names that need no binding: of Python, of Python 2, and those that IPython and line_profiler add.
 _BUILT_IN = frozenset(
     {*dir(builtins), "__file__", "__path__", "__builtins__", "__annotations__", "unicode", "xrange", "raw_input",
      "long", "reduce", "basestring", "file", "unichr", "execfile", "reload", "get_ipython", "display", "profile"}

@@ -1,8 +1,7 @@
 """Samplers that shuffle by epoch, where they are made, and whether they serve training.
 
 Knows the samplers of the catalogue, the project's own classes that derive from them, and those that are told the epoch
-as these are. Where a sampler
-goes is worked out by `sampler_uses`, whether it is told the epoch by `epochs`.
+as these are. Where a sampler goes is worked out by `sampler_uses`, whether it is told the epoch by `epochs`.
 """
 
 from __future__ import annotations

@@ -227,7 +227,8 @@ def deployed(facts: ModuleFacts, program: Program) -> Iterator[tuple[list[Run], 
             elif of_app[0] in row["classes"]:
                 methods = [(m, program.qualified(d, scope)) for m in scope.children.values() for d in m.decorators]
                 runs = [(m, scope) for wanted in row["methods"] for m, name in methods if name == wanted]
-                yield [*_methods(scope, ("__init__",), program), *runs], True
+                if runs:
+                    yield [*_methods(scope, ("__init__",), program), *runs], True
 
 
 def _is_of_app(
