@@ -125,12 +125,15 @@ class Options:
     def _of_name(self, name: ast.Name, at: _At) -> list[Default] | None:
         """What a call in progress says of a name, then what is written, whichever call it is."""
         if at.frame is not None:
-            frame = self._passing(name, at.scope, at.frame)
-            if frame is not None:
-                return self._passed(name.id, frame, at)
-            chosen = self._passed_or_set(name, at)
-            if chosen is not None:
-                return chosen
+            frame, others = self._passing(name, at.scope, at.frame)
+            passed = self._passed(name.id, frame, at) if frame is not None else None
+            if frame is not None and not others:
+                return passed
+            if passed is not None:  # `if restore: restore = False`
+                there = at.moved(at.scope.binding_scope(name.id) or at.scope, at.frame)
+                chosen = _joined([passed, *(self._bound(binding, there) for binding in others)])
+                if chosen is not None:
+                    return chosen
             assigned = self._assigned(name, at) if at.frame.call is not None else None
             if assigned is not None:
                 return assigned
@@ -262,28 +265,18 @@ class Options:
         values = [o for o in found if isinstance(o, Constant) and (is_configured(o) or isinstance(expr, ast.Call))]
         return [Default(o.value, settable=True) for o in values] if found and len(values) == len(found) else None
 
-    def _passing(self, read: ast.Name, scope: Scope, frame: Frame) -> Frame | None:
-        """The call in progress whose function has the name as a parameter, as it was given: this one, or one around it
-        that defined the function which is called."""
+    def _passing(self, read: ast.Name, scope: Scope, frame: Frame) -> tuple[Frame | None, Sequence[Binding]]:
+        """The call in progress whose function has the name as a parameter that may be as it was given: this one, or one
+        around it that defined the function which is called. And what else the function may have set it to."""
         owner = scope.binding_scope(read.id)
-        giving = _giving(owner, frame)
-        if owner is None or giving is None:
-            return None
+        while owner is not frame.function and frame.caller is not None:
+            frame = frame.caller
+        if owner is not frame.function or owner.kind != "function" or frame.call is None or frame.caller is None:
+            return None, ()
         bindings = owner.bindings[read.id]  # what the function assigns to it may come later
-        is_told = self._first or reaching(bindings, read, owner, scope) == [bindings[0]]
-        return giving if is_told and bindings[0].kind == "parameter" else None
-
-    def _passed_or_set(self, read: ast.Name, at: _At) -> list[Default] | None:
-        """The same of a parameter that the function may have set since: `if restore: restore = False`."""
-        owner = at.scope.binding_scope(read.id)
-        giving = _giving(owner, at.frame)
-        if owner is None or giving is None or not 1 < len(owner.bindings[read.id]) <= MAX_ARMS:
-            return None
-        match reaching(owner.bindings[read.id], read, owner, at.scope):
-            case [Binding(kind="parameter"), *others] if others:
-                there = at.moved(owner, at.frame)
-                return _joined([self._passed(read.id, giving, at), *(self._bound(b, there) for b in others)])
-        return None
+        found = bindings[:1] if self._first else reaching(bindings, read, owner, scope)
+        is_given = bool(found) and found[0] is bindings[0] and bindings[0].kind == "parameter"
+        return (frame, found[1:]) if is_given and len(found) <= MAX_ARMS else (None, ())
 
     def _passed(self, name: str, frame: Frame, at: _At) -> list[Default] | None:
         """The value of a parameter of a call in progress."""
@@ -552,15 +545,6 @@ def _joined(found: Sequence[list[Default] | None], *, settable: bool = False) ->
     if not known or len(known) < len(found):
         return None
     return [v._replace(settable=v.settable or settable) for values in known for v in values]
-
-
-def _giving(owner: Scope | None, frame: Frame | None) -> Frame | None:
-    """The call in progress that gives a function its parameters: this one, or one around it that defined the function
-    which is called."""
-    while frame is not None and owner is not frame.function:
-        frame = frame.caller
-    is_known = frame is not None and frame.call is not None and frame.caller is not None
-    return frame if is_known and owner is not None and owner.kind == "function" else None
 
 
 @remembered_in_file
