@@ -52,14 +52,15 @@ def fields(owner: Scope) -> list[str]:
     return [s.target.id for s in body if isinstance(s, ast.AnnAssign) and isinstance(s.target, ast.Name)]
 
 
-def field_value(call: ast.Call, owner: Scope, key: object) -> ast.expr | None:
+def field_value(call: ast.Call, owner: Scope, key: object) -> ast.expr | Unknown | None:
     """What a construction of such a class gives a field, by its name or place; None when it is left out."""
     known = fields(owner)
     name = known[key] if isinstance(key, int) and 0 <= key < len(known) else key
     place = known.index(name) if isinstance(name, str) and name in known else len(call.args)
     if any(isinstance(a, ast.Starred) for a in call.args[: place + 1]):
-        return None
-    return call.args[place] if place < len(call.args) else keyword_value(call, str(name))
+        return Unknown(call)
+    given = call.args[place] if place < len(call.args) else keyword_value(call, str(name))
+    return Unknown(call) if given is None and any(k.arg is None for k in call.keywords) else given
 
 
 def passed_by_name(call: ast.Call, *positional: str) -> dict[str | None, ast.expr]:

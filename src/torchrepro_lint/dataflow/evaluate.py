@@ -374,7 +374,10 @@ class Evaluation(Generic[V]):
         match origin:
             case Result(callee=Scope(kind="class") as owner, node=call, scope=made):
                 given = self._given_to_field(owner, call, expr.attr)
-                return self(given, made) if given is not None else self._member(owner, expr, scope)
+                if isinstance(given, ast.expr):
+                    return self(given, made)
+                default = self._member(owner, expr, scope)
+                return default if given is None else self._join([default, self._unknown(call, made)])
             case Reference(target=Scope(kind="class") as owner):
                 return self._member(owner, expr, scope)
             case Display() if is_configured(origin):
@@ -400,7 +403,7 @@ class Evaluation(Generic[V]):
                 return self._domain.reference(method, expr, scope)
         return self._domain.attribute(expr, scope, self)
 
-    def _given_to_field(self, owner: Scope, call: ast.Call, name: str) -> ast.expr | None:
+    def _given_to_field(self, owner: Scope, call: ast.Call, name: str) -> ast.expr | Unknown | None:
         """What an object of a data class or named tuple is given for a field that its class does not set itself."""
         is_called = not isinstance(call.func, ast.Attribute) or call.func.attr not in _constructors()
         is_kept = is_called and name in fields(owner) and self._names.method(owner, CONSTRUCTOR) is None

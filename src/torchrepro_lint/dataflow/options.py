@@ -16,6 +16,7 @@ from torchrepro_lint.dataflow.abstract_values import (
     Origin,
     Parameter,
     Result,
+    Unknown,
     display_item,
     is_configured,
 )
@@ -500,9 +501,8 @@ def _given_to_field(name: str, constructed: Frame) -> ast.expr | object | None:
     call = constructed.call if constructed.function is constructed.owner else None
     if call is None:
         return None
-    if any(k.arg is None for k in call.keywords) or any(isinstance(a, ast.Starred) for a in call.args):
-        return OBJECT
-    return field_value(call, constructed.function, name)
+    given = field_value(call, constructed.function, name)
+    return OBJECT if isinstance(given, Unknown) else given
 
 
 def _falls_back_on_namesake(choice: ast.IfExp, arm: ast.expr) -> bool:

@@ -207,7 +207,7 @@ class Tensors(Domain[Traits]):
         return self.program.evaluation(self).guarded(("held", container, path, learned), scope, joined)
 
     def _held_by(self, origin: Origin, path: Path, of: Of[Traits], learned: bool) -> Traits:
-        items: list[tuple[ast.expr | None, Scope]] = []
+        items: Sequence[tuple[object, Scope]] = ()
         match origin:
             case Display(scope=where):
                 item = display_item(origin, ast.Constant(path[0]))
@@ -219,7 +219,7 @@ class Tensors(Domain[Traits]):
             case Result(node=call, scope=where):
                 found = self._computed(self._returned(call, path, where, of), call, where)
                 return found._replace(gradient=True) if learned and found.gradient is None else found
-        known = [(value, where) for value, where in items if value is not None]
+        known = [(value, where) for value, where in items if isinstance(value, ast.expr)]
         held = [self._under(value, path[1:], where, of, learned) for value, where in known]
         return self.join(held) if known else Traits(gradient=learned or None)
 
