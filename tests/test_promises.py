@@ -76,7 +76,8 @@ def flawed(tmp_path: Path) -> Path:
     """Every bad example of every card, as files of one project."""
     root = tmp_path / "flawed"
     for code, card in cards.load_cards().items():
-        for number, example in enumerate(card.examples()):
+        bad = (example for example in card.examples() if example.kind == "bad")
+        for number, example in enumerate(bad):
             for name, text in example.sources():
                 path = root / f"{code}_{number}" / name
                 path.parent.mkdir(parents=True, exist_ok=True)

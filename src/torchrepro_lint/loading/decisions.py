@@ -232,10 +232,8 @@ def is_shared(node: ast.AST, facts: ModuleFacts, names: int = 0) -> bool:
             case ast.Assign(targets=[ast.Name(id=name)]) | ast.withitem(optional_vars=ast.Name(id=name)) if (
                 names < MAX_NAMES
             ):
-                function = facts.scope_of(node).function
-                reads = facts.reads(function.node).of_name(name)
-                is_alone = bool(reads) and len(function.bindings.get(name, ())) == 1
-                return is_alone and all(is_shared(read, facts, names + 1) for read in reads)
+                reads = facts.reads(facts.scope_of(node).function.node).of_name(name)
+                return bool(reads) and all(is_shared(read, facts, names + 1) for read in reads)
             case _:
                 return False
     return False
