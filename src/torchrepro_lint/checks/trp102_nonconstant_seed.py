@@ -43,7 +43,7 @@ from torchrepro_lint.rng.reseeds import is_helper
 from torchrepro_lint.rng.seed_options import SEED_NAME
 from torchrepro_lint.rng.usual_seed import usual_seed
 from torchrepro_lint.seeding.training import only_evaluates
-from torchrepro_lint.syntax import Import, import_name, replace
+from torchrepro_lint.syntax import Import, import_name, left_over, replace
 
 _MEANT = re.compile(
     r"randomi[sz]e (?:the )?seed|new (?:\w+ )?seed|different|on purpose|intention|deliberate|otherwise"
@@ -93,6 +93,8 @@ def _chosen(value: ast.expr, source: Source, seedings: list[Seeding], program: P
         is_meant = _is_meant(facts, value) or _answers(facts)
         if is_meant or any(runs_often(program, *place) for place in places):
             edits = ()
+    if not program.project.users([facts.source.path]):  # to which an import may be handed on
+        edits = (*edits, *left_over(facts, edits))
     return Draft(
         value,
         _values(seedings[0], source),

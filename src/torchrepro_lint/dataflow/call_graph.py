@@ -54,7 +54,7 @@ class Callers:
         self._in_sight = Values(project, lambda function: None)  # else callers would be asked for callers
         self._known: Memo[list[CallSite] | None] = Memo(project.tracker)
         self._handed: Memo[list[CallSite]] = Memo(project.tracker)
-        self._users: Memo[list[Path]] = Memo(project.tracker)
+        self._users: Memo[frozenset[Path]] = Memo(project.tracker)
         self._named: Memo[_Called] = Memo(project.tracker)
         self._of_objects: Memo[_Called] = Memo(project.tracker)
         self._starts: Memo[dict[Scope, dict[ast.Call, _Start]]] = Memo(project.tracker)
@@ -98,7 +98,7 @@ class Callers:
         if paths is not None and MAX_FILES < len(paths) <= MAX_MENTIONS:
             paths = self._project.text.using(name)
         if paths is not None and len(paths) > MAX_FILES and function.self_name is None:
-            users = self._users.get(own, lambda: self._project.users([own]))
+            users = self._users.get(own, lambda: frozenset(self._project.users([own])))
             paths = [p for p in paths if p in users or p == own] if len(users) < MAX_USERS else None
         if paths is None or len(paths) > MAX_FILES:
             return None
