@@ -16,7 +16,7 @@ from typing import Any
 from torchrepro_lint.cards import rules_dir
 from torchrepro_lint.reading import digest
 
-CLASS_ENDINGS = ("Loader", "Sampler", "Generator", "Loader2", "CLI")
+CLASS_ENDINGS = ("Loader", "Sampler", "Generator", "Loader2", "CLI", "Trainer")
 COMPILED = "compiled.json"
 
 

@@ -340,7 +340,17 @@ class Evaluation(Generic[V]):
             return self(*given)
         if parameter.value is not None and _is_left_out(call, caller, parameter, function):
             return self(parameter.value, function.parent or function)
+        if (found := self._of_unpacked(call, caller, parameter, function)) is not None:
+            return found
         return self._domain.unpassed(call, caller, parameter, function, self)
+
+    def _of_unpacked(self, call: ast.Call, caller: Scope, parameter: Binding, function: Scope) -> V | None:
+        """What a call gives a parameter by `**config`, where that is read from a file."""
+        unpacked = [k.value for k in call.keywords if k.arg is None]
+        if not self._domain.opens or len(unpacked) != 1 or any(isinstance(a, ast.Starred) for a in call.args):
+            return None
+        key = ast.Constant(parameter.node.arg)  # type: ignore[attr-defined]
+        return self._entry(unpacked[0], key, caller, parameter.value, function.parent or function)
 
     def _unpack(self, value: ast.expr, path: tuple[int, ...], scope: Scope) -> V:
         if not self._domain.opens:
@@ -445,13 +455,18 @@ class Evaluation(Generic[V]):
         if kept:
             return self._join([self._domain.reference(target, key, scope) for target in kept])
         found: list[V] = []
-        for origin in self._origins(value, scope):
+        for origin in self._mappings(value, scope):
             items = display_items(origin, key) if not self._is_set_elsewhere(origin, value, key, scope) else []
             sites = [(item, origin.scope) for item in items if isinstance(origin, Display)] + put_items(origin, key)
             found += [self(item, at) if item is not None else self._unknown(key, at) for item, at in sites]
             if not sites:
                 found.append(self._domain.item(value, key, scope, self))
         return self._join(found)
+
+    def _mappings(self, value: ast.expr, scope: Scope) -> list[Origin]:
+        """The origins of what items are read of, without the `{}` of `config or {}` where there is a configuration."""
+        origins = self._origins(value, scope)
+        return [o for o in origins if not _stands_in(o)] or origins
 
     # -- configuration files ----------------------------------------------------------------------------------------
     def _is_set_elsewhere(self, origin: Origin, holder: ast.expr, key: ast.expr, scope: Scope) -> bool:
@@ -461,20 +476,30 @@ class Evaluation(Generic[V]):
         return self._values.configured.sets(holder, key.value, scope)
 
     def _got(self, call: ast.Call, scope: Scope) -> V | None:
-        """What `config.get("key", default)` gives, where `config` is read from a file."""
+        """What `config.get("key", default)` gives, where `config` is read from a file, or written out with the key."""
         match call:
             case ast.Call(
                 func=ast.Attribute(value=holder, attr="get" | "pop"), args=[ast.Constant(value=str()) as key, *rest]
             ) if self._domain.opens and not call.keywords:
-                origins = self._origins(holder, scope)
+                origins = self._mappings(holder, scope)
             case _:
                 return None
+        if origins and all(display_item(o, key) is not None and not is_configured(o) for o in origins):
+            return self._item(holder, key, scope)
+        default = rest[0] if rest else ast.copy_location(ast.Constant(None), call)
+        return self._entry(holder, key, scope, default, scope)
+
+    def _entry(
+        self, holder: ast.expr, key: ast.Constant, scope: Scope, default: ast.expr | None, outer: Scope
+    ) -> V | None:
+        """What a mapping that is read from a file has under a key, or the default."""
+        origins = self._mappings(holder, scope)
         known = [o for o in origins if isinstance(o, Display) and is_configured(o)]
         if not known or len(known) < len(origins) or self._is_set_elsewhere(known[0], holder, key, scope):
             return None
-        default = rest[0] if rest else ast.copy_location(ast.Constant(None), call)
-        items = [(display_item(origin, key), origin.scope) for origin in known]
-        return self._join([self(item, where) if item is not None else self(default, scope) for item, where in items])
+        sites = [(display_item(origin, key) or default, origin) for origin in known]
+        found = [self(v, outer if v is default else origin.scope) for v, origin in sites if v is not None]
+        return self._join(found) if found else None
 
     def _parsed(self, call: ast.Call, scope: Scope) -> V | None:
         """What a parser of options gives that reads them from a file: one object for each class that it knows."""
@@ -891,6 +916,14 @@ def _is_none(binding: Binding) -> bool:
     """Whether a name is only announced: `model = None`, `model: nn.Module`."""
     is_unset = binding.kind == "assign" and (binding.value is None or isinstance(binding.value, ast.Constant))
     return is_unset and getattr(binding.value, "value", None) is None
+
+
+def _stands_in(origin: Origin) -> bool:
+    """Whether it is the `{}` of `config or {}`."""
+    match origin:
+        case Display(node=ast.Dict(keys=[]) as node, scope=scope):
+            return isinstance(scope.facts.parents.get(node), ast.BoolOp)
+    return False
 
 
 def _may_end(function: Scope) -> bool:

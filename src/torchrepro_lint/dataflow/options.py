@@ -259,12 +259,8 @@ class Options:
 
     def _in_files(self, expr: ast.expr, scope: Scope) -> list[Default] | None:
         """What configuration files say that the user may override."""
-        if not isinstance(expr, ast.Name | ast.Attribute | ast.Subscript | ast.Call):
-            return None
-        defaults = self._program.defaults
-        found = defaults.value(expr, scope) if defaults is not None else []
-        values = [o for o in found if isinstance(o, Constant) and (is_configured(o) or isinstance(expr, ast.Call))]
-        return [Default(o.value, settable=True) for o in values] if found and len(values) == len(found) else None
+        values = _of_files(expr, scope, self._program)
+        return [Default(o.value, settable=True) for o in values] if values else None
 
     def _passing(self, read: ast.Name, scope: Scope, frame: Frame) -> tuple[Frame | None, Sequence[Binding]]:
         """The call in progress whose function has the name as a parameter that may be as it was given: this one, or one
@@ -466,6 +462,19 @@ def outcome(expr: ast.expr, scope: Scope, program: Program) -> Truth:
 @remembered
 def _outcome(expr: ast.expr, scope: Scope, program: Program) -> Truth:
     return Options(program, [scope.facts]).truth(expr, scope, None)
+
+
+def is_of_files(expr: ast.expr, scope: Scope, program: Program) -> bool:
+    """Whether configuration files that the user may override say what a value is."""
+    return bool(_of_files(expr, scope, program))
+
+
+def _of_files(expr: ast.expr, scope: Scope, program: Program) -> list[Constant]:
+    if not isinstance(expr, ast.Name | ast.Attribute | ast.Subscript | ast.Call):
+        return []
+    found = program.defaults.value(expr, scope) if program.defaults is not None else []
+    values = [o for o in found if isinstance(o, Constant) and (is_configured(o) or isinstance(expr, ast.Call))]
+    return values if len(values) == len(found) else []
 
 
 def is_never_reached(node: ast.AST, scope: Scope, program: Program) -> bool:

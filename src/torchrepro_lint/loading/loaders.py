@@ -18,7 +18,7 @@ from torchrepro_lint.dataflow.binding import named_parameters, positional_parame
 from torchrepro_lint.dataflow.conditions import PathCondition, conditions, unequal_to
 from torchrepro_lint.dataflow.configured_values import rows
 from torchrepro_lint.dataflow.enclosing import ancestors
-from torchrepro_lint.dataflow.options import outcome
+from torchrepro_lint.dataflow.options import is_of_files, outcome
 from torchrepro_lint.dataflow.outcomes import Truth
 from torchrepro_lint.elements import Certainty
 from torchrepro_lint.index import ModuleFacts, Scope, calls_in, last_name, walk
@@ -158,7 +158,7 @@ def _shuffling(call: Call, program: Program) -> Certainty | None:
         return None
     truth = outcome(shuffle.node, shuffle.scope, program)
     is_configured = shuffle.scope.facts.source.kind == "configuration"
-    if (truth.usual if is_configured else truth.certain) is False:
+    if truth is Truth.NEVER or (truth is Truth.RARELY and (is_configured or is_of_files(*shuffle, program))):
         return None
     if truth is Truth.UNKNOWN and _is_left_off(*shuffle, program):
         return None

@@ -38,6 +38,7 @@ _JOINS = frozenset(
 )
 _DICTS = frozenset({"dict", "OrderedDict", "defaultdict"})
 _TELL_APART = frozenset({"str", "Path", "basename", "abspath", "fspath"})
+_MAKE_NAMES = frozenset({"join", "Path", "str", "format"})
 _ARCHIVES = frozenset({"ZipFile", "TarFile"})
 MAX_NAMES = 3  # one made of the other, up to the item of a round
 _NOT_A_FILE = ("log", "std", "tqdm", "bar", "console", "zip", "wav", "socket")
@@ -186,11 +187,8 @@ class _Body:
         self.local = self.items | {
             n.id for n in body if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store) and not self._continues(n)
         }
-        self.counters = {
-            n.target.id for n in body
-            if isinstance(n, ast.AugAssign) and isinstance(n.target, ast.Name) and isinstance(n.value, ast.Constant)
-            and not self._is_made_here(n.target)
-        }  # fmt: skip
+        counted = (name for n in body if (name := _counted(n)) is not None)
+        self.counters = {name.id for name in counted if not self._is_made_here(name)}
         if isinstance(owner, Loop):
             index = index_name(owner.target, owner.iter)
             self.counters |= {index} if index else set()
@@ -314,8 +312,25 @@ class _Body:
     def _gives_number(self, call: ast.Call) -> bool:
         """Whether a call is given a counter, and something of the item that it counts."""
         given = arguments_of(call)
-        counted = any(_mentions(a, self.counters) for a in given)
+        counted = any(_mentions(a, self.counters) or self._has_number(a) for a in given)
         return counted and any(_mentions(a, (self.items | self.local) - self.counters) for a in (call.func, *given))
+
+    def _has_number(self, text: ast.expr, depth: int = 0) -> bool:
+        """Whether a text that a round puts together, maybe in steps, has a counter in it: `name = f"{i}.npy"`."""
+        match text:
+            case ast.Name(id=name) if depth and name in self.counters:
+                return True
+            case ast.Name(id=name) if name in self.local and depth <= MAX_NAMES:
+                made = [b.value for b in self._bound(text) if b.node in self.inside and b.kind == "assign"]
+                return any(isinstance(v, ast.expr) and self._has_number(v, depth + 1) for v in made)
+            case ast.JoinedStr(values=parts):
+                held = (part.value for part in parts if isinstance(part, ast.FormattedValue))
+                return any(self._has_number(value, depth + 1) for value in held)
+            case ast.BinOp(left=left, right=right):
+                return any(self._has_number(part, depth + 1) for part in (left, right))
+            case ast.Call(func=function, args=parts) if last_name(function) in _MAKE_NAMES:
+                return any(self._has_number(part, depth + 1) for part in parts)
+        return False
 
     def container(self, receiver: ast.expr) -> tuple[ast.expr | None, Path]:
         """What `receiver.append(...)` or `receiver[key] = ...` fills: a list or dict, or one of those that a dict has
@@ -509,6 +524,18 @@ class _Body:
     def stops_by_count(self, node: ast.AST) -> bool:
         """Whether a `break` comes after so many rounds."""
         return any(self.numbers(part) for part, _ in self._parts(node))
+
+
+def _counted(node: ast.AST) -> ast.Name | None:
+    """The name of `i += 1` or `i = i + 1`."""
+    match node:
+        case ast.AugAssign(target=ast.Name() as name, value=ast.Constant()):
+            return name
+        case ast.Assign(
+            targets=[ast.Name() as name], value=ast.BinOp(op=ast.Add(), left=ast.Name(id=read), right=ast.Constant())
+        ) if read == name.id:
+            return name
+    return None
 
 
 def _written_to(call: ast.Call) -> ast.expr | None:

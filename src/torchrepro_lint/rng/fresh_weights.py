@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from torchrepro_lint import catalogue
 from torchrepro_lint.dataflow import Call, Program, Site
-from torchrepro_lint.index import Scope
+from torchrepro_lint.index import Scope, last_name
 
 MAX_ADAPTERS = 4  # one on the other, as a loop may put them
 
@@ -53,7 +53,8 @@ def _adapted(call: Call) -> Site | None:
 def own_adapter(trainer: Call) -> Iterator[FreshWeights]:
     """The weights that a trainer of trl draws itself, for the adapter whose configuration it is given."""
     given = trainer.argument("peft_config")
-    if not trainer.name.startswith("trl.") or trainer.subclass is not None or not isinstance(given, Site):
+    is_of_derived = last_name(trainer.node.func) == "__init__"  # `super().__init__(...)`
+    if not trainer.name.startswith("trl.") or is_of_derived or not isinstance(given, Site):
         return
     if trainer.program.is_made_by(catalogue.names("frameworks", "adapter_configurations"), given.node, given.scope):
         yield FreshWeights(trainer.node, trainer.scope, "the adapter's weights")
