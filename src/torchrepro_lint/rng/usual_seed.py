@@ -17,6 +17,7 @@ from torchrepro_lint.dataflow import Program, remembered
 from torchrepro_lint.index import ModuleFacts, descendants, walk
 from torchrepro_lint.project.contents import is_test
 from torchrepro_lint.project.declarations import declared_options, option_names
+from torchrepro_lint.project.names import Variable
 from torchrepro_lint.rng.seed_options import SEED_NAME, is_seed
 
 MAX_FILES = 40  # of a project that speak of seeds, which are read to find the usual one
@@ -211,3 +212,20 @@ def _is_read(node: ast.AST, facts: ModuleFacts) -> bool:
 
 def _is_named(name: object) -> bool:
     return isinstance(name, str) and bool(_IS_SEED.fullmatch(name) or SEED_NAME.fullmatch(name))
+
+
+
+@remembered
+def imported_seeds(facts: ModuleFacts, program: Program) -> dict[str, str]:
+    """The names of constants that a file imports and that are called seeds, also of those that it reads and that
+    `from constants import *` brings, by their numbers."""
+    names = {name for name, made in facts.scope.bindings.items() if [b.kind for b in made] == ["import"]}
+    if facts.star_imports:
+        names |= {n.id for n in walk(facts.tree) if isinstance(n, ast.Name)} - facts.scope.bindings.keys()
+    found = {}
+    for name in sorted(filter(_is_named, names), reverse=True):
+        held = program.names.lookup(name, facts.scope)
+        made = held.bindings if isinstance(held, Variable) and held.scope.kind == "module" else ()
+        if len(made) == 1 and made[0].value is not None and is_seed(made[0].value):
+            found[ast.unparse(made[0].value)] = name
+    return found
