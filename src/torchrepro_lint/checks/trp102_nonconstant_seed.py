@@ -12,6 +12,7 @@ from torchrepro_lint.checks.argument_edit import as_first
 from torchrepro_lint.checks.configured import is_none, placed
 from torchrepro_lint.checks.draft import Draft, Place
 from torchrepro_lint.checks.nonconstant_seed_fix import (
+    imports_left_over,
     is_worker_init,
     seed_edits,
     seed_or_workers,
@@ -93,6 +94,7 @@ def _chosen(value: ast.expr, source: Source, seedings: list[Seeding], program: P
         is_meant = _is_meant(facts, value) or _answers(facts)
         if is_meant or any(runs_often(program, *place) for place in places):
             edits = ()
+    edits = (*edits, *imports_left_over(edits, facts, program))
     return Draft(
         value,
         _values(seedings[0], source),
