@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import ast
+import re
+from collections.abc import Sequence
+from dataclasses import replace as replaced
 
 from torchrepro_lint.dataflow import Program, remembered_in_file
 from torchrepro_lint.dataflow.conditions import conditions
 from torchrepro_lint.index import FunctionNode, ModuleFacts, Scope, last_name, names_in
-from torchrepro_lint.model import Edit
+from torchrepro_lint.model import Edit, Position, Range
 from torchrepro_lint.rng.chosen_seeds import Seeding
 from torchrepro_lint.rng.entropy import Source
 from torchrepro_lint.rng.own_seed import own_seed, seed_text
 from torchrepro_lint.rng.predicates import about_seed
 from torchrepro_lint.rng.usual_seed import usual_seed
-from torchrepro_lint.syntax import import_name, replace
+from torchrepro_lint.syntax import import_name, remove, replace
 
 _PER_SAMPLE = frozenset({"__getitem__", "__getitems__", "__next__", "__call__", "forward", "collate_fn"})
 
@@ -81,6 +84,40 @@ def seed_edits(program: Program, value: ast.expr, source: Source, seedings: list
     if len(here) < len(seedings):
         return ()
     return tuple(replace(facts, s.seed.node, seed_text(s.scope, s.call, program)) for s in here)
+
+
+def imports_left_over(edits: Sequence[Edit], facts: ModuleFacts, program: Program) -> tuple[Edit, ...]:
+    """The removal of an import of clocks of which edits take all reads, from a file that no other imports."""
+    taken = [e.range for e in edits if e.path == facts.source.rel and e.range.start != e.range.end]
+    if not taken or facts.source.cells or program.project.users([facts.source.path]):
+        return ()
+
+    def is_taken(read: ast.Name) -> bool:
+        place = facts.range(read)
+        return any(r.start <= place.start and place.end <= r.end for r in taken)
+
+    removed = []
+    for node in facts.tree.body:
+        match node:
+            case ast.Import(names=[alias]) | ast.ImportFrom(module="time" | "datetime", names=[alias]):
+                name = alias.asname or alias.name
+                if isinstance(node, ast.Import) and alias.name not in ("time", "datetime"):
+                    continue
+                reads = facts.reads(facts.tree).of_name(name)
+                is_written = any(re.search(rf"\b{re.escape(name)}\b", edit.text) for edit in edits)
+                is_alone = facts.source.line(node.lineno).strip() == facts.text(node)
+                if reads and all(map(is_taken, reads)) and is_alone and not is_written:
+                    removed.append(_without_gap(remove(facts, node), node.lineno, facts))
+    return tuple(removed)
+
+
+def _without_gap(edit: Edit, line: int, facts: ModuleFacts) -> Edit:
+    """The removal of a line, with the blank line below it where there is one above, or nothing."""
+    last = len(facts.source.line_starts)
+    is_gap = line < last - 1 and not facts.source.line(line + 1).strip()
+    if not is_gap or (line > 1 and facts.source.line(line - 1).strip()):
+        return edit
+    return replaced(edit, range=Range(edit.range.start, Position(line + 2, 1)))
 
 
 def _stored(value: ast.expr, scope: Scope, program: Program) -> str:

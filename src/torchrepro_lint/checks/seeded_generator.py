@@ -14,7 +14,7 @@ from functools import partial
 from torchrepro_lint import catalogue
 from torchrepro_lint.checks.draft import Fix
 from torchrepro_lint.checks.generator_doubts import is_unclear
-from torchrepro_lint.checks.seed_calls import imported_seed, named_seeds
+from torchrepro_lint.checks.seed_calls import imported_seed, named_seeds, seed_in_sight
 from torchrepro_lint.dataflow import Call, Program, Site, remembered_in_file
 from torchrepro_lint.dataflow.enclosing import loops_around
 from torchrepro_lint.dataflow.execution_count import times
@@ -63,7 +63,9 @@ def _edits(call: Call, loop: ast.stmt | None, seed: str, program: Program) -> tu
     """Inline where the line stays short enough, else on a line above."""
     facts, style = call.facts, program.project.style
     made = import_name(facts, "torch.Generator", call.scope, loop or call.node)
-    if seed.isdecimal() and named_seeds(facts, program) and (named := _named(call, seed)) is not None:
+    if seed.isdecimal() and (in_sight := seed_in_sight(call.scope, program, seed)) is not None:
+        seed = in_sight
+    elif seed.isdecimal() and named_seeds(facts, program) and (named := _named(call, seed)) is not None:
         seed, made = named.text, made._replace(edits=(*made.edits, *named.edits))
     generator = f"{made.text}().manual_seed({numbered(seed, same_order.number_beside(call))})"
     inline = with_argument(facts, call.node, "generator", generator, style)

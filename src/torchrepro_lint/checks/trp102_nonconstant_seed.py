@@ -12,6 +12,7 @@ from torchrepro_lint.checks.argument_edit import as_first
 from torchrepro_lint.checks.configured import is_none, placed
 from torchrepro_lint.checks.draft import Draft, Place
 from torchrepro_lint.checks.nonconstant_seed_fix import (
+    imports_left_over,
     is_worker_init,
     seed_edits,
     seed_or_workers,
@@ -43,7 +44,7 @@ from torchrepro_lint.rng.reseeds import is_helper
 from torchrepro_lint.rng.seed_options import SEED_NAME
 from torchrepro_lint.rng.usual_seed import usual_seed
 from torchrepro_lint.seeding.training import only_evaluates
-from torchrepro_lint.syntax import Import, import_name, left_over, replace
+from torchrepro_lint.syntax import Import, import_name, replace
 
 _MEANT = re.compile(
     r"randomi[sz]e (?:the )?seed|new (?:\w+ )?seed|different|on purpose|intention|deliberate|otherwise"
@@ -93,8 +94,7 @@ def _chosen(value: ast.expr, source: Source, seedings: list[Seeding], program: P
         is_meant = _is_meant(facts, value) or _answers(facts)
         if is_meant or any(runs_often(program, *place) for place in places):
             edits = ()
-    if not program.project.users([facts.source.path]):  # to which an import may be handed on
-        edits = (*edits, *left_over(facts, edits))
+    edits = (*edits, *imports_left_over(edits, facts, program))
     return Draft(
         value,
         _values(seedings[0], source),

@@ -41,7 +41,8 @@ def check(module: Module, program: Program) -> Iterator[Draft]:
             continue
         if next(calls_in(seeding.visited, program, "trainers"), None) is not None or _instantiates(module, program):
             continue  # TRP602 reports the Trainer
-        seed = next((s for s in seeders if not is_new_in_every_run(s, program)), None)
+        own_first = sorted(seeders, key=lambda seeder: _comes_with_an_import(seeder, module.facts))
+        seed = next((s for s in own_first if not is_new_in_every_run(s, program)), None)
         kernel = _kernel_on_gpu(seeding, program) if seed is not None else None
         if seed is not None and kernel is not None:
             yield _draft(module, program, seeding, seed, kernel)
@@ -52,6 +53,11 @@ def _instantiates(module: Module, program: Program) -> bool:
     from torchrepro_lint.dataflow.instantiated import instantiated_calls
 
     return any(True for _ in instantiated_calls(module, program, catalogue.names("frameworks", "trainers")))
+
+
+def _comes_with_an_import(seeder: Seeder, facts: ModuleFacts) -> bool:
+    """Whether a module that the program imports seeds at its top, as one of a model may for its own sake."""
+    return seeder.scope.function.kind == "module" and seeder.scope.facts is not facts
 
 
 def _restores(seeder: Seeder) -> bool:

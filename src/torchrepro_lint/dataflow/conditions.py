@@ -108,6 +108,9 @@ def comes_out(test: ast.expr, value: Callable[[ast.expr], object]) -> bool | Non
 
             values = [value(left), value(other)]
             return None if UNKNOWN in values else COMPARE[type(op)](*values)
+        case ast.Compare(left=left, ops=[ast.Is() | ast.IsNot() as op], comparators=[ast.Constant(value=None)]):
+            found = value(left)
+            return None if found is UNKNOWN else (found is None) is isinstance(op, ast.Is)
         case ast.Compare(
             left=left, ops=[ast.In() | ast.NotIn() as op], comparators=[ast.List(elts=elts) | ast.Tuple(elts=elts)]
         ):

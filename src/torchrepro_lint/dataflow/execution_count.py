@@ -72,7 +72,13 @@ def times(program: Program, scope: Scope) -> Times:
     A method that nobody in sight calls is a framework's to call, as often as it likes; so is what a generator yields
     to. Several callers may all be in one program.
     """
-    return _times(scope.function, MAX_CALLERS, program)
+    return _times_in(scope, MAX_CALLERS, program)
+
+
+def _times_in(scope: Scope, further: int, program: Program) -> Times:
+    """The same of a place: what stands in a lambda runs whenever that is called, which is not followed."""
+    runs = _times(scope.function, further, program)
+    return "unknown" if runs == "once" and scope.kind == "lambda" else runs
 
 
 @remembered
@@ -88,7 +94,7 @@ def _times(function: Scope, further: int, program: Program) -> Times:
     if is_called_by_name and program.callers_of(function) is None and program.project.users([own]):
         return "unknown"
     if callers:  # of which several may be in one program
-        worst = {_times(where.function, further - 1, program) for _, where in callers}
+        worst = {_times_in(where, further - 1, program) for _, where in callers}
         is_one_of_two = len(callers) == 2 and are_exclusive(*callers)
         on_import = any(
             where.function.kind == "module" and where.facts is function.facts and not where.facts.in_guard(call)

@@ -147,6 +147,17 @@ class WorkerCalls:
         """Whether this is the constructor that a construction calls, and not one of a base class."""
         return isinstance(made.callee, Scope) and self.program.names.method(made.callee, "__init__") is constructor
 
+    def _constructing(self, constructor: Scope, made: Result) -> CallSite | None:
+        """The call that runs a constructor: the construction itself, or the one call of it by the constructor of the
+        class that is made, `super().__init__(root, seed=seed)`."""
+        if self._is_called(constructor, made) or not isinstance(made.callee, Scope):
+            return made.node, made.scope
+        own = self.program.names.method(made.callee, "__init__")
+        calls = [call for call in calls_in(own.node) if _is_super(call)] if own is not None else []
+        if own is None or len(calls) != 1 or self.program.values.callees(calls[0], own) != [constructor]:
+            return None
+        return calls[0], own
+
     def _default(self, name: str, constructor: Scope) -> Site | None:
         """What a parameter has that the constructor call in hand leaves out, if nothing else is ever bound to it."""
         match constructor.bindings.get(name):
@@ -208,8 +219,11 @@ class WorkerCalls:
             case ast.Name(id=name) if scope.name.endswith("__init__"):
                 made = self.made.get(id(scope.parent)) if scope.parent is not None else None
                 match scope.bindings.get(name):
-                    case [Binding(kind="parameter") as parameter] if made is not None and self._is_called(scope, made):
-                        given = value_for(made.node, made.scope, scope, parameter)
+                    case [Binding(kind="parameter") as parameter] if made is not None:
+                        call = self._constructing(scope, made)
+                        given = value_for(*call, scope, parameter) if call is not None else None
+                        if given is not None and call != (made.node, made.scope) and isinstance(given.node, ast.Name):
+                            return self._passed(*given)
             case ast.Constant(value=value):
                 return value
         return self.program.literal(given.node, given.scope) if given is not None else UNKNOWN
@@ -362,6 +376,10 @@ def _arms(value: ast.expr | None) -> tuple[ast.expr, ...]:
         case ast.expr():
             return (value,)
     return ()
+
+
+def _is_super(call: ast.Call) -> bool:
+    return isinstance(call.func, ast.Attribute) and call.func.attr == "__init__"
 
 
 @remembered_in_file

@@ -186,15 +186,18 @@ def _handed_on(call: CallSite, function: Scope, further: int, program: Program) 
 
 def _read_in(function: Scope, text: str, call: CallSite) -> str | None:
     """What stands as `text` where a function is called, as the function reads it: through a parameter that gets what
-    holds it, or through what the whole file has."""
+    holds it, or through what the whole file has. What only its main block binds, it reads where it does so anyway."""
     node, caller = call[0], call[1].function
     root = next(iter(re.findall(r"^[^\W\d]\w*", text)), "")
     for parameter in named_parameters(function):
         passed = argument_for(node, function, parameter)
         if isinstance(passed, ast.Name) and passed.id == root and len(function.bindings[parameter]) == 1:
             return parameter + text.removeprefix(root)
-    is_shared = {s.binding_scope(root) for s in (caller, function)} == {function.facts.scope}
-    return text if is_shared else None
+    facts = function.facts
+    if {s.binding_scope(root) for s in (caller, function)} != {facts.scope}:
+        return None
+    is_of_guard = function is not caller and all(facts.in_guard(b.node) for b in facts.scope.bindings[root])
+    return text if not is_of_guard or facts.reads(function.node).of_name(root) else None
 
 
 def seed_read_in(scope: Scope, node: ast.AST, seed: Site, program: Program) -> str | None:

@@ -52,6 +52,15 @@ class Name(NamedTuple):
         """Whether the name says that it holds options or other settings."""
         return _SETTINGS.search(self.text) is not None
 
+    def at_home(self) -> Name:
+        """The same in the file that binds it, once, where this one imports it and it holds settings."""
+        if self.binding.kind != "import" or not self.is_of_settings:
+            return self
+        made = self.program.names.lookup(self.text, self.owner)
+        if not isinstance(made, Variable) or made.scope.kind != "module" or len(made.bindings) != 1:
+            return self
+        return Name(made.name, made.bindings[0], made.scope, self.program)
+
     def value(self) -> ast.expr | None:
         """What is assigned, also as one of several that are written out: `args, x = self.args, self.x`; the call that
         parses arguments, of which it also gives the rest; a parameter, where it is read first, which is what every
@@ -105,12 +114,14 @@ def _number(name: Name) -> OwnSeed | None:
 
 # -- settings that are written in the code --------------------------------------------------------------------------
 def _field(name: Name) -> OwnSeed | None:
-    """The field of an object of settings: `cfg = Config()`, `args = tyro.cli(Args)`, a parameter `cfg: Config`."""
-    for node in _classes(name):
-        held = name.program.resolve(node, name.owner) if isinstance(node, ast.Name | ast.Attribute) else None
+    """The field of an object of settings: `cfg = Config()`, also where it is imported, `args = tyro.cli(Args)`, a
+    parameter `cfg: Config`."""
+    made = name.at_home()
+    for node in _classes(made):
+        held = made.program.resolve(node, made.owner) if isinstance(node, ast.Name | ast.Attribute) else None
         option = seed_field(held) if isinstance(held, Scope) and held.kind == "class" else None
         if option is not None:
-            given = name.binding.value.keywords if isinstance(name.binding.value, ast.Call) else ()
+            given = made.binding.value.keywords if isinstance(made.binding.value, ast.Call) else ()
             is_given = any(k.arg == option.name for k in given)
             return OwnSeed(f"{name.text}.{option.name}", name, option, is_parsed=True) if not is_given else None
     return None
@@ -150,19 +161,22 @@ def _setting(name: Name) -> OwnSeed | None:
 
 # -- mappings, of the code and of configuration files ---------------------------------------------------------------
 def _entry(name: Name) -> OwnSeed | None:
-    """`SETTINGS = {"seed": 1}`, which stays as it is; the entry of a configuration file that is named in the code, read
-    as its others are; of one that Hydra passes or an option names, for which the user may choose another."""
-    facts, is_written = name.owner.facts, isinstance(name.binding.value, ast.Dict)
+    """`SETTINGS = {"seed": 1}`, which stays as it is, also where it is imported; the entry of a configuration file that
+    is named in the code, read as its others are; of one that Hydra passes or an option names, for which the user may
+    choose another."""
+    facts, made = name.owner.facts, name.at_home()
+    is_written = isinstance(made.binding.value, ast.Dict)
     if not (is_written or name.is_of_settings):
         return None
-    held = _mappings(name)
-    usual = held or _mappings(name, name.program.defaults)
+    held = _mappings(made)
+    usual = held or _mappings(made, name.program.defaults)
     entry = min(set.intersection(*(_seeds_in(o) for o in usual)), default=None) if usual else None
     if entry is None:
         return None
     key, is_item = _quoted(entry, facts), _is_read_by_item(name)
     if is_written:  # a table of defaults is overridden by users
-        is_fixed = entry not in declared_options(facts) and not _is_changed(name.text, entry, facts)
+        holders = {facts: name.text, made.owner.facts: made.text}
+        is_fixed = not any(entry in declared_options(f) or _is_changed(text, entry, f) for f, text in holders.items())
         return OwnSeed(f"{name.text}[{key}]", name) if is_fixed else None
     if not held:
         is_known = is_item or name.is_parameter

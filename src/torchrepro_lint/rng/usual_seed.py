@@ -17,6 +17,8 @@ from torchrepro_lint.dataflow import Program, remembered
 from torchrepro_lint.index import ModuleFacts, descendants, walk
 from torchrepro_lint.project.contents import is_test
 from torchrepro_lint.project.declarations import declared_options, option_names
+from torchrepro_lint.project.entries import entries
+from torchrepro_lint.project.names import Variable
 from torchrepro_lint.rng.seed_options import SEED_NAME, is_seed
 
 MAX_FILES = 40  # of a project that speak of seeds, which are read to find the usual one
@@ -38,27 +40,52 @@ _KEY = re.compile(r"""["']\w{0,40}(?:seed|random_?state)\w{0,40}["']\s*:""", re.
 def usual_seed(facts: ModuleFacts, program: Program) -> int:
     """What a fix in a file seeds with where no name holds a seed: what the settings say, if anything; else the most
     usual number of the file, or of those that it imports, of equally usual ones that of the project; else the one
-    number of those that import it, or of what these import; else what most files of the project agree on, asked folder
-    by folder outwards; one file of another folder decides nothing."""
+    number of those that import it, or of what these import, if most programs that run it seed with that; else what they
+    seed with; else what most files of the project agree on, asked folder by folder outwards; one file of another folder
+    decides nothing."""
     return program.project.seed or _usual(facts, program)
 
 
 @remembered
 def _usual(facts: ModuleFacts, program: Program) -> int:
     project, own = program.project, facts.source.path
-    speaking = _speaking(program)
-    reachable = project.reachable(own) if speaking.every else ()
-    for files in ([own], [path for path in speaking.every if path in reachable and path != own]):
+    if (number := _of_its_files(facts, program)) is not None:
+        return number
+    every = _speaking(program).every
+    users = project.users([own]) if every else []
+    using = [path for path in users if path in every]
+    told = _told_by(using, program) or _told_by(_imported_by(using, every, program), program)
+    running = Counter(_alone(f, program) for f in program.loaded(users[:MAX_FILES]) if entries(f, project))
+    number, times = next(iter(running.most_common(1)), (project.seed, 0))
+    if len(told) == 1 and 2 * running[next(iter(told))] >= sum(running.values()):
+        return told.pop()
+    return number if 2 * times > sum(running.values()) else _by_folder(own, program)
+
+
+def _alone(facts: ModuleFacts, program: Program) -> int:
+    """The same of a program, which nobody imports."""
+    number = _of_its_files(facts, program)
+    return number if number is not None else _by_folder(facts.source.path, program)
+
+
+@remembered
+def _of_its_files(facts: ModuleFacts, program: Program) -> int | None:
+    """The most usual number of a file, or else of those that it imports."""
+    project, own, every = program.project, facts.source.path, _speaking(program).every
+    reachable = project.reachable(own) if every else ()
+    for files in ([own], [path for path in every if path in reachable and path != own]):
         counts = Counter(number for path in files[:MAX_FILES] for number in _spoken(path, program).numbers)
         if counts:
             number = _most_usual(counts, project.seed)
             tied = {n for n, times in counts.items() if times == counts[number]} if number != project.seed else {number}
-            everywhere = _counted(speaking.every, program, tied) if len(tied) > 1 else None
+            everywhere = _counted(every, program, tied) if len(tied) > 1 else None
             return _most_usual(everywhere, number) if everywhere else number
-    using = [path for path in project.users([own]) if path in speaking.every] if speaking.every else []
-    told = _told_by(using, program) or _told_by(_imported_by(using, speaking.every, program), program)
-    if len(told) == 1:
-        return told.pop()
+    return None
+
+
+def _by_folder(own: Path, program: Program) -> int:
+    """What most files agree on of the nearest folder in which any do."""
+    project, speaking = program.project, _speaking(program)
     for folder in own.parents if speaking.every else ():
         inside = [path for path in speaking.within.get(folder, ()) if path != own]
         code = [path for path in inside[:MAX_FILES] if not _spoken(path, program).is_test]
@@ -211,3 +238,19 @@ def _is_read(node: ast.AST, facts: ModuleFacts) -> bool:
 
 def _is_named(name: object) -> bool:
     return isinstance(name, str) and bool(_IS_SEED.fullmatch(name) or SEED_NAME.fullmatch(name))
+
+
+@remembered
+def imported_seeds(facts: ModuleFacts, program: Program) -> dict[str, str]:
+    """The names of constants that a file imports and that are called seeds, also of those that it reads and that
+    `from constants import *` brings, by their numbers."""
+    names = {name for name, made in facts.scope.bindings.items() if [b.kind for b in made] == ["import"]}
+    if facts.star_imports:
+        names |= {n.id for n in walk(facts.tree) if isinstance(n, ast.Name)} - facts.scope.bindings.keys()
+    found = {}
+    for name in sorted(filter(_is_named, names), reverse=True):
+        held = program.names.lookup(name, facts.scope)
+        made = held.bindings if isinstance(held, Variable) and held.scope.kind == "module" else ()
+        if len(made) == 1 and made[0].value is not None and is_seed(made[0].value):
+            found[ast.unparse(made[0].value)] = name
+    return found

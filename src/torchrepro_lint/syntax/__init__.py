@@ -1,7 +1,7 @@
 """Edits on exact source slices: arguments (through libcst), statements, imports. No analysis."""
 
 from torchrepro_lint.syntax.arguments import is_within_width, kept_within_width, with_argument
-from torchrepro_lint.syntax.imports import Import, import_from, import_module, import_name, left_over
+from torchrepro_lint.syntax.imports import Import, import_from, import_module, import_name
 from torchrepro_lint.syntax.paragraphs import (
     above_heading,
     below_header,
@@ -53,7 +53,6 @@ __all__ = [
     "is_within_width",
     "joins_others",
     "kept_within_width",
-    "left_over",
     "quoted",
     "reads_options",
     "remove",

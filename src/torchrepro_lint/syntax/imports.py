@@ -12,9 +12,8 @@ from typing import NamedTuple
 
 from torchrepro_lint.dataflow.enclosing import block_of
 from torchrepro_lint.index import Binding, ModuleFacts, Scope
-from torchrepro_lint.model import Edit, Position, Range
+from torchrepro_lint.model import Edit
 from torchrepro_lint.syntax.placing import also_imported, from_import, is_for_typing, new_import
-from torchrepro_lint.syntax.statements import remove
 
 USUAL_ALIASES = {"numpy": "np"}
 WHOLE = frozenset({"numpy", "os", "random", "torch"})  # from these, a seeder is not imported by name
@@ -62,31 +61,6 @@ def import_from(facts: ModuleFacts, module: str, name: str, scope: Scope, at: as
     if sibling is not None:
         return Import(name, (also_imported(facts, sibling, name),))
     return Import(name, (new_import(facts, module, f"from {module} import {name}", scope, at),))
-
-
-def left_over(facts: ModuleFacts, edits: Sequence[Edit]) -> tuple[Edit, ...]:
-    """What takes away the imports that only the text replaced by these edits reads: `import time`, of which the program
-    took its seed. Those that a seeder may be written with stay."""
-    replaced = [edit.range for edit in edits]
-    found = []
-    for statement in facts.tree.body:
-        match statement:
-            case ast.Import(names=[ast.alias(name=name, asname=None)]) if name not in WHOLE:
-                reads = [facts.range(read) for read in facts.reads(facts.tree).of_name(name)]
-                is_left = all(any(r.start <= read.start and read.end <= r.end for r in replaced) for read in reads)
-                is_alone = facts.source.line(statement.lineno).strip() == facts.text(statement)
-                if reads and is_left and is_alone:
-                    found.append(_removed(facts, statement))
-    return tuple(found)
-
-
-def _removed(facts: ModuleFacts, statement: ast.Import) -> Edit:
-    """The statement goes with the blank line below it where it stands between two, or at the start of the file."""
-    edit, line, lines = remove(facts, statement), statement.lineno, len(facts.source.line_starts)
-    is_between = not facts.source.line(line - 1).strip() if line > 1 else True
-    if not is_between or line + 1 >= lines or facts.source.line(line + 1).strip():
-        return edit
-    return Edit(edit.path, Range(edit.range.start, Position(line + 2, 1)), "")
 
 
 def _bound(name: str, scope: Scope, at: ast.AST | None) -> Import | None:

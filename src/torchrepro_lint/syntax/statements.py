@@ -143,7 +143,8 @@ def top_line(facts: ModuleFacts, statement: ast.stmt) -> int:
         line -= 1
         if _CELL_MARK.match(source.line(line)):
             is_text = any(_MARKUP.match(source.line(n)) for n in range(line + 1, first))
-            return first if is_text else line + 1
+            is_framed = all(_RULE.fullmatch(source.line(n).strip()) for n in (line - 1, line + 1))
+            return first if is_text else line + 1 + is_framed
     return first if line == 1 and not source.cells else line
 
 
