@@ -76,6 +76,12 @@ def test_a_broken_file_is_reported_with_its_place_and_the_others_go_on(name: str
         ("tabs.py", b"if 1:\n\tx = 1\n"),
         ("deep.py", b"x" + b".a(1)" * 900 + b"\n"),
         ("long.py", b"f(1)\n" * 70_000),
+        (
+            "name.py",
+            b"import os\ni = 0\nfor x in os.listdir('d'):\n i += 1\n y = "
+            + b"'a' + " * 900
+            + b"x\n save(y, load(x))\n",
+        ),
         ("stub.pyi", b"def f(x: int) -> int: ...\n"),
     ],
 )

@@ -315,21 +315,23 @@ class _Body:
         counted = any(_mentions(a, self.counters) or self._has_number(a) for a in given)
         return counted and any(_mentions(a, (self.items | self.local) - self.counters) for a in (call.func, *given))
 
-    def _has_number(self, text: ast.expr, depth: int = 0) -> bool:
+    def _has_number(self, text: ast.expr) -> bool:
         """Whether a text that a round puts together, maybe in steps, has a counter in it: `name = f"{i}.npy"`."""
-        match text:
-            case ast.Name(id=name) if depth and name in self.counters:
-                return True
-            case ast.Name(id=name) if name in self.local and depth <= MAX_NAMES:
-                made = [b.value for b in self._bound(text) if b.node in self.inside and b.kind == "assign"]
-                return any(isinstance(v, ast.expr) and self._has_number(v, depth + 1) for v in made)
-            case ast.JoinedStr(values=parts):
-                held = (part.value for part in parts if isinstance(part, ast.FormattedValue))
-                return any(self._has_number(value, depth + 1) for value in held)
-            case ast.BinOp(left=left, right=right):
-                return any(self._has_number(part, depth + 1) for part in (left, right))
-            case ast.Call(func=function, args=parts) if last_name(function) in _MAKE_NAMES:
-                return any(self._has_number(part, depth + 1) for part in parts)
+        pending, seen = [text], set[str]()
+        while pending:
+            match pending.pop():
+                case ast.Name(id=name) if name in self.counters:
+                    return True
+                case ast.Name(id=name) as read if name in self.local and name not in seen:
+                    seen.add(name)
+                    made = (b.value for b in self._bound(read) if b.node in self.inside and b.kind == "assign")
+                    pending += filter(None, made)
+                case ast.JoinedStr(values=parts):
+                    pending += (part.value for part in parts if isinstance(part, ast.FormattedValue))
+                case ast.BinOp(left=left, right=right):
+                    pending += left, right
+                case ast.Call(func=function, args=parts) if last_name(function) in _MAKE_NAMES:
+                    pending += parts
         return False
 
     def container(self, receiver: ast.expr) -> tuple[ast.expr | None, Path]:
