@@ -18,6 +18,7 @@ from torchrepro_lint.rng.predicates import about_seed
 from torchrepro_lint.rng.usual_seed import usual_seed
 from torchrepro_lint.syntax import import_name, remove, replace
 
+MAX_NAMED = 6  # the import of a clock, and what one fix may take
 _PER_SAMPLE = frozenset({"__getitem__", "__getitems__", "__next__", "__call__", "forward", "collate_fn"})
 
 
@@ -88,27 +89,35 @@ def seed_edits(program: Program, value: ast.expr, source: Source, seedings: list
 
 def imports_left_over(edits: Sequence[Edit], facts: ModuleFacts, program: Program) -> tuple[Edit, ...]:
     """The removal of an import of clocks of which edits take all reads, from a file that no other imports."""
-    taken = [e.range for e in edits if e.path == facts.source.rel and e.range.start != e.range.end]
-    if not taken or facts.source.cells or program.project.users([facts.source.path]):
-        return ()
-
-    def is_taken(read: ast.Name) -> bool:
-        place = facts.range(read)
-        return any(r.start <= place.start and place.end <= r.end for r in taken)
-
     removed = []
-    for node in facts.tree.body:
-        match node:
-            case ast.Import(names=[alias]) | ast.ImportFrom(module="time" | "datetime", names=[alias]):
-                name = alias.asname or alias.name
-                if isinstance(node, ast.Import) and alias.name not in ("time", "datetime"):
-                    continue
-                reads = facts.reads(facts.tree).of_name(name)
-                is_written = any(re.search(rf"\b{re.escape(name)}\b", edit.text) for edit in edits)
-                is_alone = facts.source.line(node.lineno).strip() == facts.text(node)
-                if reads and all(map(is_taken, reads)) and is_alone and not is_written:
-                    removed.append(_without_gap(remove(facts, node), node.lineno, facts))
+    for node, name, reads in _clocks(facts):
+        taken = [e.range for e in edits if e.path == facts.source.rel and e.range.start != e.range.end]
+        is_taken = all(any(r.start <= read.start and read.end <= r.end for r in taken) for read in reads)
+        is_written = any(re.search(rf"\b{re.escape(name)}\b", edit.text) for edit in edits)
+        if is_taken and not is_written and not program.project.users([facts.source.path]):
+            removed.append(_without_gap(remove(facts, node), node.lineno, facts))
     return tuple(removed)
+
+
+@remembered_in_file
+def _clocks(facts: ModuleFacts) -> list[tuple[ast.stmt, str, list[Range]]]:
+    """The imports of clocks that stand alone on their lines, with the names that they bind and where these are read,
+    where the file names them seldom; none of a notebook, whose cells are run in any order."""
+    found: list[tuple[ast.stmt, str, list[Range]]] = []
+    for node in facts.tree.body if not facts.source.cells else ():
+        match node:
+            case ast.Import(names=[ast.alias(name="time" | "datetime") as alias]):
+                pass
+            case ast.ImportFrom(module="time" | "datetime", level=0, names=[alias]):
+                pass
+            case _:
+                continue
+        name = alias.asname or alias.name
+        is_rare = len(re.findall(rf"\b{re.escape(name)}\b", facts.source.text)) <= MAX_NAMED
+        reads = facts.reads(facts.tree).of_name(name) if is_rare else []
+        if reads and facts.source.line(node.lineno).strip() == facts.text(node):
+            found.append((node, name, list(map(facts.range, reads))))
+    return found
 
 
 def _without_gap(edit: Edit, line: int, facts: ModuleFacts) -> Edit:

@@ -126,7 +126,7 @@ def leads(function: Scope, found: Unseeded) -> bool:
 def imported_seed(scope: Scope, at: ast.AST, program: Program, number: str = "") -> Import | None:
     """The seed that a module of the project names, from which the file imports other names; if it is to be a number,
     one that is."""
-    for node, name, value in named_seeds(scope.facts, program):
+    for node, name, value in named_seeds(scope.facts, program).importable:
         is_wanted = number in ("", value) and node.lineno < getattr(at, "lineno", 0)
         if is_wanted and _is_free(name, scope):
             return Import(name, (also_imported(scope.facts, node, name),))
@@ -135,20 +135,28 @@ def imported_seed(scope: Scope, at: ast.AST, program: Program, number: str = "")
 
 def seed_in_sight(scope: Scope, program: Program, number: str) -> str | None:
     """The name under which the file has a number already, of a constant that it imports."""
-    name = imported_seeds(scope.facts, program).get(number)
+    name = named_seeds(scope.facts, program).in_sight.get(number)
     return name if name is not None and scope.binding_scope(name) in (None, scope.facts.scope) else None
 
 
+class NamedSeeds(NamedTuple):
+    """The constants that may be written as a seed in a file: the names of those that it imports, by their numbers; and
+    of those that it may import, the statement that they would join, names and numbers."""
+
+    in_sight: dict[str, str]
+    importable: list[tuple[ast.ImportFrom, str, str]]
+
+
 @remembered
-def named_seeds(facts: ModuleFacts, program: Program) -> list[tuple[ast.ImportFrom, str, str]]:
-    """The constants that may be imported as a seed: the import that they would join, their names and values."""
+def named_seeds(facts: ModuleFacts, program: Program) -> NamedSeeds:
+    """Those of a file; none that it may import where it is a notebook."""
     found: list[tuple[ast.ImportFrom, str, str]] = []
     for node, home in homes(facts, program) if not facts.source.cells else ():
         for name, made in home.scope.bindings.items():
             is_one = SEED_NAME.fullmatch(name) and len(made) == 1 and home.parents.get(made[0].node) is home.tree
             if is_one and is_seed(made[0].value):
                 found.append((node, name, ast.unparse(made[0].value)))  # type: ignore[arg-type]
-    return found
+    return NamedSeeds(imported_seeds(facts, program), found)
 
 
 def own_seeder(

@@ -63,9 +63,7 @@ def _edits(call: Call, loop: ast.stmt | None, seed: str, program: Program) -> tu
     """Inline where the line stays short enough, else on a line above."""
     facts, style = call.facts, program.project.style
     made = import_name(facts, "torch.Generator", call.scope, loop or call.node)
-    if seed.isdecimal() and (in_sight := seed_in_sight(call.scope, program, seed)) is not None:
-        seed = in_sight
-    elif seed.isdecimal() and named_seeds(facts, program) and (named := _named(call, seed)) is not None:
+    if seed.isdecimal() and any(named_seeds(facts, program)) and (named := _named(call, seed)) is not None:
         seed, made = named.text, made._replace(edits=(*made.edits, *named.edits))
     generator = f"{made.text}().manual_seed({numbered(seed, same_order.number_beside(call))})"
     inline = with_argument(facts, call.node, "generator", generator, style)
@@ -87,8 +85,9 @@ def _edits(call: Call, loop: ast.stmt | None, seed: str, program: Program) -> tu
 
 
 def _named(call: Call, number: str) -> Import | None:
-    """The name of the number in a module of the project from which the file imports others."""
-    return imported_seed(call.scope, call.node, call.program, number)
+    """The name that the file imports the number by, or that it has in a module from which the file imports others."""
+    name = seed_in_sight(call.scope, call.program, number)
+    return Import(name) if name is not None else imported_seed(call.scope, call.node, call.program, number)
 
 
 def _replaceable(call: Call, passed: object) -> bool:

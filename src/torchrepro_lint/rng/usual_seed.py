@@ -240,7 +240,6 @@ def _is_named(name: object) -> bool:
     return isinstance(name, str) and bool(_IS_SEED.fullmatch(name) or SEED_NAME.fullmatch(name))
 
 
-@remembered
 def imported_seeds(facts: ModuleFacts, program: Program) -> dict[str, str]:
     """The names of constants that a file imports and that are called seeds, also of those that it reads and that
     `from constants import *` brings, by their numbers."""
