@@ -66,6 +66,7 @@ def is_unclear(
         or _is_seeded_further_on(seeding, process, families, place)
         or _draws_options(seeding, families, program)
         or _has_training_turned_off(seeding, program)
+        or _has_seeds_turned_off(seeding, program)
         or is_one_round(seeding.entry.facts)
         or _is_private(seeding)
         or _repeats_names(seeding, families, place, program)
@@ -149,6 +150,12 @@ def _has_training_turned_off(seeding: Seeding, program: Program) -> bool:
     facts = seeding.entry.facts
     sites = [site for name in filter(_TRAINS.match, facts.calls) for site in facts.calls[name]]
     return bool(sites) and all(_is_off(call, scope, program) for call, scope in sites)
+
+
+def _has_seeds_turned_off(seeding: Seeding, program: Program) -> bool:
+    """Whether a constant turns a seed off that the program has: `deterministic = False`, `if deterministic:`."""
+    sites = (site for facts in seeding.visited for name in _SEEDS for site in facts.calls.get(name, ()))
+    return any(_is_off(call, scope, program) for call, scope in sites)
 
 
 def _is_off(call: ast.Call, scope: Scope, program: Program) -> bool:
