@@ -63,7 +63,7 @@ def _edits(call: Call, loop: ast.stmt | None, seed: str, program: Program) -> tu
     """Inline where the line stays short enough, else on a line above."""
     facts, style = call.facts, program.project.style
     made = import_name(facts, "torch.Generator", call.scope, loop or call.node)
-    if seed.isdecimal() and (in_sight := seed_in_sight(call.scope, program, seed)) is not None:
+    if seed.isdecimal() and (in_sight := seed_in_sight(call.scope, call.node, program, seed)) is not None:
         seed = in_sight
     elif seed.isdecimal() and named_seeds(facts, program) and (named := _named(call, seed)) is not None:
         seed, made = named.text, made._replace(edits=(*made.edits, *named.edits))
