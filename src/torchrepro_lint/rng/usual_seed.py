@@ -71,7 +71,11 @@ def _alone(facts: ModuleFacts, program: Program) -> int:
 
 @remembered
 def _of_its_files(facts: ModuleFacts, program: Program) -> int | None:
-    """The most usual number of a file, or else of those that it imports."""
+    """What a file calls its random state, else the most usual number of it, or else of those that it imports."""
+    stated = [made[0].value for made in facts.scope.bindings.values() if _is_at_top(made, facts)]
+    numbers = {value.value for value in stated if isinstance(value, ast.Constant) and is_seed(value)}
+    if len(numbers) == 1:
+        return int(str(numbers.pop()))
     project, own, every = program.project, facts.source.path, _speaking(program).every
     reachable = project.reachable(own) if every else ()
     for files in ([own], [path for path in every if path in reachable and path != own]):
