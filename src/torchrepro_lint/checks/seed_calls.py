@@ -22,7 +22,7 @@ from torchrepro_lint.model import Edit
 from torchrepro_lint.rng.draws import draw_at
 from torchrepro_lint.rng.own_seeders import OwnSeeder, seeders_in
 from torchrepro_lint.rng.seed_options import SEED_NAME, is_seed
-from torchrepro_lint.rng.usual_seed import imported_seeds, usual_seed
+from torchrepro_lint.rng.usual_seed import seed_constants, usual_seed
 from torchrepro_lint.seeding.seeding import Seeding
 from torchrepro_lint.seeding.unseeded import Unseeded
 from torchrepro_lint.syntax import Import, also_imported, import_from, import_module, is_docstring
@@ -47,7 +47,7 @@ def number_at(program: Program, seeding: Seeding, found: Unseeded, place: Place)
     if imported is not None:
         return Number(imported.text, edits=imported.edits)
     number = str(usual_seed(place.scope.facts, program))
-    named = seed_in_sight(place.scope, program, number)
+    named = seed_in_sight(place.scope, place.statement, program, number)
     return Number(named or number, is_known=named is not None)
 
 
@@ -133,17 +133,18 @@ def imported_seed(scope: Scope, at: ast.AST, program: Program, number: str = "")
     return None
 
 
-def seed_in_sight(scope: Scope, program: Program, number: str) -> str | None:
-    """The name under which the file has a number already, of a constant that it imports."""
-    name = named_seeds(scope.facts, program).in_sight.get(number)
-    return name if name is not None and scope.binding_scope(name) in (None, scope.facts.scope) else None
+def seed_in_sight(scope: Scope, at: ast.AST, program: Program, number: str) -> str | None:
+    """The name under which the file has a number already: of a constant that it imports, or of its own."""
+    name, line = named_seeds(scope.facts, program).in_sight.get(number) or ("", 0)
+    is_above = bool(name) and line < getattr(at, "lineno", 0)
+    return name if is_above and scope.binding_scope(name) in (None, scope.facts.scope) else None
 
 
 class NamedSeeds(NamedTuple):
-    """The constants that may be written as a seed in a file: the names of those that it imports, by their numbers; and
-    of those that it may import, the statement that they would join, names and numbers."""
+    """The constants that may be written as a seed in a file: the names of those that it has, and their lines, by their
+    numbers; and of those that it may import, the statement that they would join, names and numbers."""
 
-    in_sight: dict[str, str]
+    in_sight: dict[str, tuple[str, int]]
     importable: list[tuple[ast.ImportFrom, str, str]]
 
 
@@ -156,7 +157,7 @@ def named_seeds(facts: ModuleFacts, program: Program) -> NamedSeeds:
             is_one = SEED_NAME.fullmatch(name) and len(made) == 1 and home.parents.get(made[0].node) is home.tree
             if is_one and is_seed(made[0].value):
                 found.append((node, name, ast.unparse(made[0].value)))  # type: ignore[arg-type]
-    return NamedSeeds(imported_seeds(facts, program), found)
+    return NamedSeeds(seed_constants(facts, program), found)
 
 
 def own_seeder(

@@ -53,6 +53,7 @@ _OF_PARTS = re.compile(r"#.*\b(?:splits?|splitting|folds?|partitions?)\b", re.IG
 _ROUND = re.compile(r"(?:(?:current|this|last|fl|comm|global)_)+round(?:_(?:num|number|idx|index|id))?", re.IGNORECASE)
 _DIFFERS = re.compile(r"#.*\b(?:non-?|not (?:be )?|un|ir)(?:reproducib|repeatab)", re.IGNORECASE)
 _TURNED_OFF = re.compile(r"^[\w.]+(?: = [\w.]+)?\(", re.MULTILINE)  # a statement in a string
+_OF_MANY = re.compile(r"(?:(?:client|node|partition|party|peer)_?(?:id|idx|index|num|number)|cid)", re.IGNORECASE)
 _OF_ONE_THING = re.compile(r"(?:split|fold|data|shuffle|env|eval|test|valid|sampl|noise)\w*seed", re.IGNORECASE)
 
 
@@ -66,6 +67,8 @@ def is_unclear(
         or _is_seeded_further_on(seeding, process, families, place)
         or _draws_options(seeding, families, program)
         or _has_training_turned_off(seeding, program)
+        or _has_seeds_turned_off(seeding, program)
+        or _is_one_of_many(seeding.entry.facts)
         or is_one_round(seeding.entry.facts)
         or _is_private(seeding)
         or _repeats_names(seeding, families, place, program)
@@ -149,6 +152,17 @@ def _has_training_turned_off(seeding: Seeding, program: Program) -> bool:
     facts = seeding.entry.facts
     sites = [site for name in filter(_TRAINS.match, facts.calls) for site in facts.calls[name]]
     return bool(sites) and all(_is_off(call, scope, program) for call, scope in sites)
+
+
+def _has_seeds_turned_off(seeding: Seeding, program: Program) -> bool:
+    """Whether a constant turns a seed off that the program has: `deterministic = False`, `if deterministic:`."""
+    sites = (site for facts in seeding.visited for name in _SEEDS for site in facts.calls.get(name, ()))
+    return any(_is_off(call, scope, program) for call, scope in sites)
+
+
+def _is_one_of_many(facts: ModuleFacts) -> bool:
+    """Whether a program is told which of several it is that learn together, `--client-id`: all would draw alike."""
+    return any(map(_OF_MANY.fullmatch, option_names(facts)))
 
 
 def _is_off(call: ast.Call, scope: Scope, program: Program) -> bool:

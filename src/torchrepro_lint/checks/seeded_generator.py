@@ -85,8 +85,8 @@ def _edits(call: Call, loop: ast.stmt | None, seed: str, program: Program) -> tu
 
 
 def _named(call: Call, number: str) -> Import | None:
-    """The name that the file imports the number by, or that it has in a module from which the file imports others."""
-    name = seed_in_sight(call.scope, call.program, number)
+    """The name that the file has for the number, or that it has in a module from which the file imports others."""
+    name = seed_in_sight(call.scope, call.node, call.program, number)
     return Import(name) if name is not None else imported_seed(call.scope, call.node, call.program, number)
 
 

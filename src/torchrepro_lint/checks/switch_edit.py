@@ -52,8 +52,8 @@ _MAKES = re.compile(  # a part of a program: `build_model`, `get_dataloaders`
 _TURNED_OFF = re.compile(r"^[ \t]*#[ \t#]*[\w.]*cudnn\.deterministic[ \t]*=[ \t]*True", re.MULTILINE)
 _FINDS = re.compile(r"^_?(?:find|measure|benchmark|profile|estimate)_")
 _SAYS = re.compile(r"cudnn|\bbenchmark", re.IGNORECASE)
-_HEADED = re.compile(  # what stands below such a comment, up to the end, with no other comment or blank line between
-    r"^[ \t]*#[^\r\n]*\b(?:perform|speed|fast|optimi[sz]|accelerat)[^\r\n]*(?:\r\n?|\n)"
+_HEADED = re.compile(  # what stands below comments that begin so, up to the end, with no other or blank line between
+    r"^[ \t]*#[^\r\n]*\b(?:perform|speed|fast|optimi[sz]|accelerat)[^\r\n]*(?:\r\n?|\n)(?:[ \t]*#[^\r\n]*(?:\r\n?|\n))*"
     r"(?:[ \t]*[^\s#][^\r\n]*(?:\r\n?|\n))+\Z",
     re.IGNORECASE | re.MULTILINE,
 )

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from torchrepro_lint import catalogue
 from torchrepro_lint.dataflow import Program, remembered
-from torchrepro_lint.index import ModuleFacts, descendants, walk
+from torchrepro_lint.index import Binding, ModuleFacts, descendants, walk
 from torchrepro_lint.project.contents import is_test
 from torchrepro_lint.project.declarations import declared_options, option_names
 from torchrepro_lint.project.entries import entries
@@ -24,6 +24,7 @@ from torchrepro_lint.rng.seed_options import SEED_NAME, is_seed
 MAX_FILES = 40  # of a project that speak of seeds, which are read to find the usual one
 _SIGNS = ("seed", "Seed", "SEED", "random_state", "RandomState", "default_rng", "Random(")
 _IS_SEED = re.compile(r"(?!n_|num_|max_|min_)(?:\w+_)?seed|random_?state", re.IGNORECASE)
+_STATE = re.compile(r"(?:global_|default_)?random_?state", re.IGNORECASE)
 _SEEDS = re.compile(  # what a function is called that is given one
     r"(?:\w+_)?seed(?:_(?:all|everything|torch|rng|random|numpy|python|cuda))*|default_rng|Random(?:State)?"
     r"|(?:set|init|fix)_?random_?(?:seed|state)s?|SeedSequence|PRNGKey"
@@ -70,7 +71,11 @@ def _alone(facts: ModuleFacts, program: Program) -> int:
 
 @remembered
 def _of_its_files(facts: ModuleFacts, program: Program) -> int | None:
-    """The most usual number of a file, or else of those that it imports."""
+    """What a file calls its random state, else the most usual number of it, or else of those that it imports."""
+    stated = [made[0].value for made in facts.scope.bindings.values() if _is_at_top(made, facts)]
+    numbers = {value.value for value in stated if isinstance(value, ast.Constant) and is_seed(value)}
+    if len(numbers) == 1:
+        return int(str(numbers.pop()))
     project, own, every = program.project, facts.source.path, _speaking(program).every
     reachable = project.reachable(own) if every else ()
     for files in ([own], [path for path in every if path in reachable and path != own]):
@@ -240,16 +245,31 @@ def _is_named(name: object) -> bool:
     return isinstance(name, str) and bool(_IS_SEED.fullmatch(name) or SEED_NAME.fullmatch(name))
 
 
-def imported_seeds(facts: ModuleFacts, program: Program) -> dict[str, str]:
-    """The names of constants that a file imports and that are called seeds, also of those that it reads and that
-    `from constants import *` brings, by their numbers."""
-    names = {name for name, made in facts.scope.bindings.items() if [b.kind for b in made] == ["import"]}
-    if facts.star_imports:
-        names |= {n.id for n in walk(facts.tree) if isinstance(n, ast.Name)} - facts.scope.bindings.keys()
+def seed_constants(facts: ModuleFacts, program: Program) -> dict[str, tuple[str, int]]:
+    """The names that a file has for constants which are called seeds, and from which line on, by their numbers: those
+    that it imports, also by `from constants import *`, and its own `RANDOM_STATE`."""
+    lines = {
+        name: getattr(made[0].node, "lineno", 0)
+        for name, made in facts.scope.bindings.items()
+        if _is_at_top(made, facts)
+    }
+    for star in facts.star_imports:
+        read = {n.id for n in walk(facts.tree) if isinstance(n, ast.Name)} - facts.scope.bindings.keys()
+        lines |= dict.fromkeys(read, getattr(star.node, "lineno", 0))
     found = {}
-    for name in sorted(filter(_is_named, names), reverse=True):
+    for name in sorted(filter(_is_named, lines), reverse=True):
         held = program.names.lookup(name, facts.scope)
         made = held.bindings if isinstance(held, Variable) and held.scope.kind == "module" else ()
         if len(made) == 1 and made[0].value is not None and is_seed(made[0].value):
-            found[ast.unparse(made[0].value)] = name
+            found[ast.unparse(made[0].value)] = name, lines[name]
     return found
+
+
+def _is_at_top(made: Sequence[Binding], facts: ModuleFacts) -> bool:
+    """Whether a name is imported, or bound once, for whatever draws: `RANDOM_STATE = 42`."""
+    match made:
+        case [Binding(kind="import")]:
+            return True
+        case [Binding(kind="assign", node=ast.Assign(targets=[ast.Name(id=name)]) as statement)]:
+            return _STATE.fullmatch(name) is not None and facts.parents.get(statement) is facts.tree
+    return False
