@@ -10,6 +10,7 @@ from torchrepro_lint.index import Binding, ModuleFacts, Scope, keyword_value, la
 from torchrepro_lint.project.declarations import (
     declarations,
     declared_options,
+    described,
     gives_text,
     option_names,
     takes_integers,
@@ -79,10 +80,8 @@ def is_seed_parameter(name: str, binding: Binding, function: Scope) -> bool:
         option = declared_options(function.facts).get(name)
         is_number = option is not None and type(option.value) is int and 0 <= option.value < 2**32
         return is_number and declarations(name, function.facts)[0][0] in decorators
-    match binding.value:
-        case ast.Call(func=described, args=[default, *_]) if last_name(described) in ("Argument", "Option"):
-            return is_seed(default)
-    return False
+    value = binding.value
+    return isinstance(value, ast.expr) and described(value) is not value and is_seed(described(value))
 
 
 def seed_field(owner: Scope) -> SeedOption | None:
