@@ -27,7 +27,7 @@ from torchrepro_lint.index import FunctionNode, ModuleFacts, Scope, arguments_of
 from torchrepro_lint.loading.loaders import argument, handed_on, loaders
 from torchrepro_lint.project.configured import is_named
 from torchrepro_lint.project.disk import exists
-from torchrepro_lint.project.entries import Entry
+from torchrepro_lint.project.entries import Entry, is_module
 from torchrepro_lint.rng import FAMILIES
 from torchrepro_lint.rng.draws import Seeder
 from torchrepro_lint.seeding.callees import (
@@ -121,7 +121,10 @@ class _Interpreter:
     def run(self) -> None:
         entry = self.found.entry
         self._imported.add(str(entry.facts.source.path))
-        state = self._module(entry.facts, FRESH)
+        self._see(entry.facts)
+        packages = self._summaries.imports.around(str(entry.facts.source.path)) if is_module(entry) else ()
+        state = self._run_imports(packages, Link(entry.node, entry.facts.scope), FRESH)
+        state = self._module(entry.facts, state)
         if entry.function is not None:
             state = self._function(entry.function, None, Frame(entry.facts.scope), state)
         if entry.function is not None or entry.command:
