@@ -340,7 +340,24 @@ class Evaluation(Generic[V]):
             return self(*given)
         if parameter.value is not None and _is_left_out(call, caller, parameter, function):
             return self(parameter.value, function.parent or function)
+        entries = self._entries(call, caller, parameter.node.arg)  # type: ignore[attr-defined]
+        if entries:
+            return self._join([self(*entry) for entry in entries])
         return self._domain.unpassed(call, caller, parameter, function, self)
+
+    def _entries(self, call: ast.Call, caller: Scope, name: str) -> list[Site]:
+        """What the one `**options` of a call has under a name, on any way; nothing where it may have something else."""
+        mappings = [k.value for k in call.keywords if k.arg is None]
+        if len(mappings) != 1 or not self._domain.opens or any(isinstance(a, ast.Starred) for a in call.args):
+            return []
+        key, found = ast.Constant(name), list[Site]()
+        for origin in self._origins(mappings[0], caller):
+            item = display_item(origin, key) if not is_configured(origin) else None
+            put = put_items(origin, key)
+            if (item is None and not put) or not isinstance(origin, Display):
+                return []
+            found += [Site(value, where) for value, where in [(item, origin.scope), *put] if value is not None]
+        return found
 
     def _unpack(self, value: ast.expr, path: tuple[int, ...], scope: Scope) -> V:
         if not self._domain.opens:
