@@ -19,6 +19,7 @@ from torchrepro_lint.dataflow.dynamic_lookup import MethodPick, picked, picked_m
 from torchrepro_lint.dataflow.evaluate import MAX_MODULES
 from torchrepro_lint.dataflow.exits import ends
 from torchrepro_lint.dataflow.frames import Frame, depth_of, kept_arguments, outwards, shared_depth
+from torchrepro_lint.dataflow.made_of_given import made_of_given
 from torchrepro_lint.dataflow.options import Options
 from torchrepro_lint.dataflow.outcomes import Truth
 from torchrepro_lint.dataflow.program import MAX_CALLEES
@@ -659,7 +660,8 @@ class _Interpreter:
                     for method in self._callees.constructors(function) if is_class else [function]:
                         inside = self._function(method, made, frame, inside, function if is_class else None)
             elif is_class:
-                return self._construct(function, call, state, scope, frame)
+                parsed = dict(made_of_given(name or "", call, scope, self.program.origins))
+                return self._construct(function, parsed.get(function, call), state, scope, frame)
             else:
                 with self._later(call, scope) if name in LAZY else nullcontext():
                     return self._function(function, None, frame, state)
