@@ -385,8 +385,18 @@ class _Interpreter:
             state = self._enter(callees[0], call, state, scope, frame)
         else:
             with self.effects.in_doubt():
-                state = either([self._enter(callee, call, state, scope, frame) for callee in callees])
+                state = self._enter_some(callees, call, state, scope, frame)
         return self._run_all(commands(call, scope, self.program), call, state, scope, frame, are_commands=True)
+
+    def _enter_some(
+        self, callees: Sequence[str | Scope], call: ast.Call, state: State, scope: Scope, frame: Frame
+    ) -> State:
+        """Run one of several, of which it is not known which; or each in its turn, where a loop goes through them."""
+        if not _is_of_each_round(call.func, scope):
+            return either([self._enter(callee, call, state, scope, frame) for callee in callees])
+        for callee in callees:
+            state = self._enter(callee, call, state, scope, frame) if state is not None else None
+        return state
 
     def _run_all(
         self, runs: Sequence[Run], call: ast.Call, state: State, scope: Scope, frame: Frame, *, are_commands: bool
@@ -770,6 +780,12 @@ def _offered(owner: Scope, pick: MethodPick, program: Program) -> list[str]:
         return []
     methods = (m for m in owner.children.values() if m.kind == "function" and m is not pick.scope.function)
     return [m.own_name for m in methods if not m.own_name.startswith("_")]
+
+
+def _is_of_each_round(function: ast.expr, scope: Scope) -> bool:
+    """Whether what is called, or its method, is what a loop goes through: `for stage in stages: stage.run()`."""
+    bindings = scope.bindings_of(function.value if isinstance(function, ast.Attribute) else function)
+    return bool(bindings) and all(binding.kind == "loop" for binding in bindings)
 
 
 def _is_gathered(value: ast.expr, scope: Scope, frame: Frame) -> bool:
