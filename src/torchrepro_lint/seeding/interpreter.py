@@ -89,6 +89,7 @@ MAX_LINES = 90_000  # of the files that code is run of
 _MAY_BE_KNOWN = (ast.Constant, ast.Name, ast.Attribute, ast.IfExp)
 _HAS_GPU = "torch.cuda.is_available"
 _FRESH_STARTS = ("spawn", "forkserver")
+_POOLED = ("submit", "map", "apply", "apply_async", "map_async", "starmap", "starmap_async", "imap", "imap_unordered")
 
 
 def seeding_of(entry: Entry, program: Program) -> Seeding:
@@ -686,11 +687,19 @@ class _Interpreter:
         if name == "multiprocessing.Process":
             chosen = [c for f in self.found.files for c, _ in f.calls.get("set_start_method", ())]
         elif isinstance(call.func, ast.Attribute) and call.func.attr == "Process":
-            made = self.program.results(call.func.value, scope)
-            chosen = [result.node for result in made if str(result.callee).endswith("get_context")]
+            chosen = self._contexts(call.func.value, scope)
+        elif isinstance(call.func, ast.Attribute) and call.func.attr in _POOLED:
+            pools = [p for p in self.program.results(call.func.value, scope) if _begins_at_once(p.node)]
+            given = [(_context_of(pool.node), pool.scope) for pool in pools]
+            chosen = [made for value, where in given if value is not None for made in self._contexts(value, where)]
         else:
             return False
         return any(isinstance(a, ast.Constant) and a.value in _FRESH_STARTS for c in chosen for a in c.args)
+
+    def _contexts(self, value: ast.expr, scope: Scope) -> list[ast.Call]:
+        """The calls that made a context of multiprocessing: `get_context("spawn")`."""
+        made = self.program.results(value, scope)
+        return [result.node for result in made if str(result.callee).endswith("get_context")]
 
     @property
     def _is_local_ray(self) -> bool:
@@ -780,6 +789,17 @@ def _offered(owner: Scope, pick: MethodPick, program: Program) -> list[str]:
         return []
     methods = (m for m in owner.children.values() if m.kind == "function" and m is not pick.scope.function)
     return [m.own_name for m in methods if not m.own_name.startswith("_")]
+
+
+def _begins_at_once(pool: ast.Call) -> bool:
+    """Whether the processes of a pool run nothing before the functions that they are given."""
+    return keyword_value(pool, "initializer") is None
+
+
+def _context_of(pool: ast.Call) -> ast.expr | None:
+    """What says how a pool starts its processes: `ProcessPoolExecutor(mp_context=context)`, `context.Pool(4)`."""
+    is_method = isinstance(pool.func, ast.Attribute) and pool.func.attr == "Pool"
+    return pool.func.value if is_method else keyword_value(pool, "mp_context")  # type: ignore[attr-defined]
 
 
 def _is_of_each_round(function: ast.expr, scope: Scope) -> bool:
