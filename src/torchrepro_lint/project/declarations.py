@@ -16,6 +16,7 @@ from torchrepro_lint.index import AttributeSet, ModuleFacts, Scope, SubscriptSet
 from torchrepro_lint.project.unknown import UNKNOWN, Opaque
 
 _COMMAND_LINE = re.compile(r"(?:fire\.)?Fire|(?:typer|clize|defopt)\.run|tyro\.cli|(?:jsonargparse\.)?(?:CLI|auto_cli)")
+_DESCRIBES = {"Argument", "Option", "Field", "field"}  # of typer; dataclasses, attrs, pydantic, simple_parsing
 _COMMANDS = {"command", "callback", "default"}  # decorate a function of typer or cyclopts
 _OF_OPTIONS = re.compile(r"namespace|pars|option|opts|arg|conf|cfg|tap$|setting|param", re.IGNORECASE)
 
@@ -104,10 +105,11 @@ def _parameters(function: ast.AST) -> Iterator[tuple[str, Default]]:
 
 
 def described(value: ast.expr) -> ast.expr:
-    """The default of a parameter that typer may describe: `typer.Option(1, help="the seed")`."""
+    """The default of a parameter or field that may be described: `typer.Option(1, help="the seed")`,
+    `field(default=1)`."""
     match value:
-        case ast.Call(func=function, args=[default, *_]) if last_name(function) in ("Argument", "Option"):
-            return default
+        case ast.Call(func=function, args=args, keywords=keywords) if last_name(function) in _DESCRIBES:
+            return next((k.value for k in keywords if k.arg == "default"), args[0] if args else value)
     return value
 
 
@@ -303,7 +305,7 @@ def _fields(facts: ModuleFacts) -> dict[str, list[Default] | None]:
     found: dict[str, list[Default] | None] = {}
     for scope in facts.scope.children.values():
         for name, bindings in scope.bindings.items() if scope.kind == "class" else ():
-            values = [constant(b.value) for b in bindings if b.value is not None]
+            values = [constant(described(b.value)) for b in bindings if b.value is not None]
             known = [Default(v, settable=True) for v in values if v is not UNKNOWN]
             if known:
                 found[name] = [*(found.get(name) or ()), *known]
