@@ -345,12 +345,26 @@ class Evaluation(Generic[V]):
         return self._domain.unpassed(call, caller, parameter, function, self)
 
     def _of_unpacked(self, call: ast.Call, caller: Scope, parameter: Binding, function: Scope) -> V | None:
-        """What a call gives a parameter by `**config`, where that is read from a file."""
-        unpacked = [k.value for k in call.keywords if k.arg is None]
-        if not self._domain.opens or len(unpacked) != 1 or any(isinstance(a, ast.Starred) for a in call.args):
+        """What a call gives a parameter by `**options`, where these are written out or read from a file."""
+        mappings = [k.value for k in call.keywords if k.arg is None]
+        if len(mappings) != 1 or not self._domain.opens or any(isinstance(a, ast.Starred) for a in call.args):
             return None
         key = ast.Constant(parameter.node.arg)  # type: ignore[attr-defined]
-        return self._entry(unpacked[0], key, caller, parameter.value, function.parent or function)
+        written = self._entries(mappings[0], key, caller)
+        if written:
+            return self._join([self(*entry) for entry in written])
+        return self._entry(mappings[0], key, caller, parameter.value, function.parent or function)
+
+    def _entries(self, mapping: ast.expr, key: ast.Constant, scope: Scope) -> list[Site]:
+        """What a dict of the code has under a key, on any way; nothing where it may have something else."""
+        found: list[Site] = []
+        for origin in self._origins(mapping, scope):
+            item = display_item(origin, key) if not is_configured(origin) else None
+            put = put_items(origin, key)
+            if (item is None and not put) or not isinstance(origin, Display):
+                return []
+            found += [Site(value, where) for value, where in [(item, origin.scope), *put] if value is not None]
+        return found
 
     def _unpack(self, value: ast.expr, path: tuple[int, ...], scope: Scope) -> V:
         if not self._domain.opens:

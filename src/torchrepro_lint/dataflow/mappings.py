@@ -29,11 +29,17 @@ def entries_of(mapping: ast.expr, scope: Scope, program: Program) -> Entries:
 
 @dataclass(frozen=True)
 class Mappings(Domain[Entries]):
-    """Joined by "has one of them"; of two values for one key, the later counts."""
+    """Joined by "has one of them"; of two values for one key, the later counts that is neither off nor None."""
 
     program: Program
 
     def join(self, values: Sequence[Entries]) -> Entries:
+        on = self._merged([e and {k: v for k, v in e.items() if not _is_off(v)} for e in values])
+        every = self._merged(values)
+        return every if every is None or on is None else every | on
+
+    def _merged(self, values: Sequence[Entries]) -> Entries:
+        """What is put into one dict, in order: of two values for one key, the later counts."""
         merged: dict[str, Site] = {}
         for entries in values:
             if entries is None:
@@ -44,7 +50,7 @@ class Mappings(Domain[Entries]):
     def display(self, node: Written, scope: Scope, of: Of[Entries]) -> Entries:
         match node:
             case ast.Dict(keys=keys, values=values):
-                return self.join([_entry(k, v, scope, of, self.program) for k, v in zip(keys, values, strict=True)])
+                return self._merged([_entry(k, v, scope, of, self.program) for k, v in zip(keys, values, strict=True)])
             case ast.DictComp(
                 key=ast.Name(id=key),
                 value=ast.Name(id=value),
@@ -61,7 +67,7 @@ class Mappings(Domain[Entries]):
     def operator(self, node: ast.AST, scope: Scope, of: Of[Entries]) -> Entries:
         match node:
             case ast.BinOp(left=left, op=ast.BitOr(), right=right):
-                return self.join([of(left, scope), of(right, scope)])
+                return self._merged([of(left, scope), of(right, scope)])
             case ast.AugAssign(op=ast.BitOr(), value=value):
                 return of(value, scope)
         return None
@@ -76,13 +82,13 @@ class Mappings(Domain[Entries]):
     def _given(self, call: ast.Call, scope: Scope, of: Of[Entries]) -> Entries:
         """What `dict({...}, b=2)` and `update` take in."""
         keywords = (_keyword(k, scope, of, self.program) for k in call.keywords)
-        return self.join([*(of(a, scope) for a in call.args), *keywords])
+        return self._merged([*(of(a, scope) for a in call.args), *keywords])
 
     # -- filled step by step ------------------------------------------------------------------------------------
     def named(self, name: str, found: Entries, expr: ast.AST, scope: Scope) -> Entries:
         if found is None or not isinstance(expr, ast.Name):
             return found
-        return self.join([found, *self._added(name, scope)])
+        return self._merged([found, *self._added(name, scope)])
 
     def _added(self, name: str, scope: Scope) -> Iterator[Entries]:
         """What `name["key"] = value` and `name.update(...)` add, everywhere in the file where the name is the same."""
@@ -142,6 +148,10 @@ def _keyword(keyword: ast.keyword, scope: Scope, of: Of[Entries], program: Progr
     if keyword.arg is None:
         return _unpacked(keyword.value, scope, of, program)
     return {keyword.arg: Site(keyword.value, scope)}
+
+
+def _is_off(value: Site) -> bool:
+    return isinstance(value.node, ast.Constant) and not value.node.value
 
 
 def _unpacked(mapping: ast.expr, scope: Scope, of: Of[Entries], program: Program) -> Entries:

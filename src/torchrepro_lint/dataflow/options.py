@@ -32,7 +32,15 @@ from torchrepro_lint.dataflow.sites import Site
 from torchrepro_lint.dataflow.store import remembered, remembered_in_file
 from torchrepro_lint.elements import Certainty
 from torchrepro_lint.index import Binding, ModuleFacts, Scope, last_name
-from torchrepro_lint.project.declarations import Declared, Default, constant, declared_in, declared_options, is_section
+from torchrepro_lint.project.declarations import (
+    Declared,
+    Default,
+    constant,
+    declared_in,
+    declared_options,
+    described,
+    is_section,
+)
 from torchrepro_lint.project.unknown import UNKNOWN
 
 _ENVIRONMENT = frozenset({"os.environ.get", "os.getenv"})
@@ -114,6 +122,7 @@ class Options:
                 return self._of_name(expr, at)
             case ast.Attribute(value=holder, attr=name):
                 found = self._of_object(expr, at) or self._written(expr, at.scope) or self._parsed(expr, at.scope)
+                found = found or self._of_annotated(holder, name, at.scope)
                 return found or self._configured(name, at.scope, of_section=is_section(holder))
             case ast.Subscript(value=holder, slice=ast.Constant(value=key)):
                 found = self._written(expr, at.scope)
@@ -383,6 +392,23 @@ class Options:
             is_told = read.attr in declared.options and (read.attr not in declared.chosen or self._first)
             found.append([declared.options[read.attr]] if is_told else None)
         return _joined(found)
+
+    def _of_annotated(self, holder: ast.expr, name: str, scope: Scope) -> list[Default] | None:
+        """A field of the class that a name is annotated with, which other classes may have with other defaults."""
+        self._take_in_new_files()
+        if name in self._set_on_others:
+            return None
+        said = [getattr(binding.node, "annotation", None) for binding in scope.bindings_of(holder)]
+        kinds = [self._program.resolve(kind, scope) for kind in said if isinstance(kind, ast.Name | ast.Attribute)]
+        made = [
+            binding.value
+            for kind in kinds[:1]
+            if isinstance(kind, Scope) and kind.kind == "class"
+            for base in self._program.names.classes(kind)
+            for binding in base.bindings.get(name, ())
+        ]
+        default = constant(described(made[0])) if made and made[0] is not None else UNKNOWN
+        return [Default(default, settable=True)] if default is not UNKNOWN else None
 
     def _take_in_new_files(self) -> None:
         for facts in islice(self._files, self._count, None):

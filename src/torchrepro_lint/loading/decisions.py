@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable, Iterator
 from itertools import islice
-from typing import Literal, NamedTuple, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias, TypeGuard
 
 from torchrepro_lint import catalogue
 from torchrepro_lint.dataflow import Program, start_of
@@ -71,9 +71,19 @@ def stored(target: ast.expr, node: ast.AST, use: Use[Shown], edges: Edges) -> St
         return STOP if is_alone else decided(use, node, "decides which item gets which name")
     if isinstance(target, ast.Subscript) and use.state == "mapping":
         return STOP  # `results[key][i] = x`: each round may have a dict of its own
+    if _is_column(target, use, edges.program):
+        target = target.value  # the rows of the table are in the order of any of its columns
     steps = list(read_again(target, node, use.scope.facts, islice(edges.into(target, node, use), MAX_READS + 1)))
     is_sorted = any(is_sorted_at(step.node, step.scope) for step in steps if isinstance(step, Use))
     return STOP if len(steps) > MAX_READS or is_sorted else _before_set_again(target, node, use, edges.program, steps)
+
+
+def _is_column(target: ast.expr, use: Use[Shown], program: Program) -> TypeGuard[ast.Subscript]:
+    """Whether items become a column of a table that the program makes: `table["image"] = names`."""
+    if use.state != "sequence" or use.path or not isinstance(target, ast.Subscript):
+        return False
+    is_name = isinstance(target.slice, ast.Constant) and isinstance(target.slice.value, str)
+    return is_name and program.is_made_by({"pandas.DataFrame"}, target.value, use.scope)
 
 
 def _before_set_again(

@@ -15,7 +15,9 @@ from typing import NamedTuple
 from torchrepro_lint.index import AttributeSet, ModuleFacts, Scope, SubscriptSet, last_name, walk
 from torchrepro_lint.project.unknown import UNKNOWN, Opaque
 
-_COMMAND_LINE = re.compile(r"(?:fire\.)?Fire|typer\.run|tyro\.cli")
+_COMMAND_LINE = re.compile(r"(?:fire\.)?Fire|(?:typer|clize|defopt)\.run|tyro\.cli|(?:jsonargparse\.)?(?:CLI|auto_cli)")
+_DESCRIBES = {"Argument", "Option", "Field", "field"}  # of typer; dataclasses, attrs, pydantic, simple_parsing
+_COMMANDS = {"command", "callback", "default"}  # decorate a function of typer or cyclopts
 _OF_OPTIONS = re.compile(r"namespace|pars|option|opts|arg|conf|cfg|tap$|setting|param", re.IGNORECASE)
 
 
@@ -79,24 +81,37 @@ def _find_options(facts: ModuleFacts) -> _Options:
             default = _declared_default(keywords)
             if name and default is not UNKNOWN:
                 found.defaults[name] = Default(default, settable=True)
-    for spelled in ("Fire", "run", "cli"):
+    for spelled in ("Fire", "run", "cli", "CLI", "auto_cli"):
         for call, scope in facts.calls.get(spelled, ()):
             if call.args and _COMMAND_LINE.fullmatch(ast.unparse(call.func)):
-                found.defaults.update(_parameters(call.args[0], scope))
+                for binding in scope.bindings_of(call.args[0]):
+                    found.defaults.update(_parameters(binding.node) if binding.kind == "function" else ())
+    for function in facts.scope.children.values():
+        if any(isinstance(d, ast.Attribute) and d.attr in _COMMANDS for d in function.decorators):
+            found.defaults.update(_parameters(function.node))
     return found
 
 
-def _parameters(function: ast.expr, scope: Scope) -> Iterator[tuple[str, Default]]:
-    """The parameters of a function that a command line fills in: `fire.Fire(main)`."""
-    for binding in scope.bindings_of(function):
-        given = getattr(binding.node, "args", None)
-        if binding.kind == "function" and isinstance(given, ast.arguments):
-            places = [*given.posonlyargs, *given.args]
-            pairs = [*zip(places[len(places) - len(given.defaults) :], given.defaults, strict=True)]
-            for argument, value in (*pairs, *zip(given.kwonlyargs, given.kw_defaults, strict=True)):
-                default = constant(value) if value is not None else UNKNOWN
-                if default is not UNKNOWN:
-                    yield argument.arg, Default(default, settable=True)
+def _parameters(function: ast.AST) -> Iterator[tuple[str, Default]]:
+    """The parameters of a function that a command line fills in: `fire.Fire(main)`, `@app.command()`."""
+    given = getattr(function, "args", None)
+    if isinstance(given, ast.arguments):
+        places = [*given.posonlyargs, *given.args]
+        pairs = [*zip(places[len(places) - len(given.defaults) :], given.defaults, strict=True)]
+        for argument, value in (*pairs, *zip(given.kwonlyargs, given.kw_defaults, strict=True)):
+            default = constant(described(value)) if value is not None else UNKNOWN
+            if default is not UNKNOWN:
+                yield argument.arg, Default(default, settable=True)
+
+
+def described(value: ast.expr) -> ast.expr:
+    """The default of a parameter or field that may be described: `typer.Option(1, help="the seed")`,
+    `field(default=1)`."""
+    match value:
+        case ast.Call(func=function, args=args, keywords=keywords) if last_name(function) in _DESCRIBES:
+            default = next((k.value for k in keywords if k.arg == "default"), args[0] if args else value)
+            return value if isinstance(default, ast.Constant) and default.value is ... else default  # it is required
+    return value
 
 
 def is_section(holder: ast.expr) -> bool:
@@ -291,7 +306,7 @@ def _fields(facts: ModuleFacts) -> dict[str, list[Default] | None]:
     found: dict[str, list[Default] | None] = {}
     for scope in facts.scope.children.values():
         for name, bindings in scope.bindings.items() if scope.kind == "class" else ():
-            values = [constant(b.value) for b in bindings if b.value is not None]
+            values = [constant(described(b.value)) for b in bindings if b.value is not None]
             known = [Default(v, settable=True) for v in values if v is not UNKNOWN]
             if known:
                 found[name] = [*(found.get(name) or ()), *known]

@@ -54,6 +54,14 @@ def _starts(start: str | None, path: Path, project: Project) -> bool:
     return start == "main" or (start in ("script", "work") and not _is_imported(path, project))
 
 
+def is_module(entry: Entry) -> bool:
+    """Whether a program is started as a module, `python -m tool.train`, so that the packages that it is in run first: a
+    command, a package itself, or a file that could not import what is beside it otherwise."""
+    is_command = entry.function is not None or bool(entry.command)
+    is_relative = any(binding.level for binding in entry.facts.imports)
+    return is_command or is_relative or entry.facts.source.path.name == "__main__.py"
+
+
 def files_of_programs(facts: ModuleFacts, project: Project) -> set[Path]:
     """The files of the programs that run the code of a file: all that they import. Empty where none in sight does."""
     own = facts.source.path

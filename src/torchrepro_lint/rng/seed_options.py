@@ -10,6 +10,7 @@ from torchrepro_lint.index import Binding, ModuleFacts, Scope, keyword_value, la
 from torchrepro_lint.project.declarations import (
     declarations,
     declared_options,
+    described,
     gives_text,
     option_names,
     takes_integers,
@@ -20,7 +21,6 @@ SEED_NAME = re.compile(
     r"|train|training)_?)?seed(?:_?(?:num|number|val|value))?",
     re.IGNORECASE,
 )
-_FIELDS = frozenset({"field", "Field"})  # of dataclasses, attrs, pydantic, simple_parsing
 
 
 class SeedOption(NamedTuple):
@@ -79,26 +79,21 @@ def is_seed_parameter(name: str, binding: Binding, function: Scope) -> bool:
         option = declared_options(function.facts).get(name)
         is_number = option is not None and type(option.value) is int and 0 <= option.value < 2**32
         return is_number and declarations(name, function.facts)[0][0] in decorators
-    match binding.value:
-        case ast.Call(func=described, args=[default, *_]) if last_name(described) in ("Argument", "Option"):
-            return is_seed(default)
-    return False
+    value = binding.value
+    return isinstance(value, ast.expr) and described(value) is not value and is_seed(described(value))
 
 
 def seed_field(owner: Scope) -> SeedOption | None:
     """The field for the seed of a class of settings: `seed: int = 1`, `seed: int = field(default=1)`."""
     for name, made in owner.bindings.items():
-        if SEED_NAME.fullmatch(name) and len(made) == 1 and is_seed(_default_of(made[0].value)):
+        if (
+            SEED_NAME.fullmatch(name)
+            and len(made) == 1
+            and made[0].value is not None
+            and is_seed(described(made[0].value))
+        ):
             return SeedOption(name, _off(made[0]))
     return None
-
-
-def _default_of(value: ast.expr | None) -> ast.expr | None:
-    """The default of a field, which may be described."""
-    match value:
-        case ast.Call(func=function, args=args, keywords=keywords) if last_name(function) in _FIELDS:
-            return next((k.value for k in keywords if k.arg == "default"), args[0] if args else None)
-    return value
 
 
 def _off(field: Binding) -> Literal["None"] | None:

@@ -217,8 +217,8 @@ class Texts(Domain[Text]):
             return _holding(*((mapping.at, mapping.within) if method == "values" else (mapping.items,)))
         if callee is None and method in _KEEPS and isinstance(call.func, ast.Attribute):
             return _mapping(of(call.func.value, scope))
-        is_text_array = name.startswith("numpy.") and any(_is_text_type(k) for k in call.keywords)
-        return _holding(Evidence.SURE) if method in ("iterdir", "rglob") or is_text_array else _UNKNOWN
+        is_array = name.startswith(("numpy.", "pandas.")) and _is_of_text_type(name, call)
+        return _holding(Evidence.SURE) if method in ("iterdir", "rglob") or is_array else _UNKNOWN
 
     def _put(self, made: ast.expr, scope: Scope, of: _Of) -> Text:
         """What is put into a container that is made empty: of some, one tells of the others."""
@@ -342,13 +342,15 @@ def _is_binary(call: ast.Call) -> bool:
     return any(isinstance(mode, ast.Constant) and "b" in str(mode.value) for mode in modes)
 
 
-def _is_text_type(keyword: ast.keyword) -> bool:
-    """`dtype=str`, `dtype=np.dtype(str)`, `dtype="U10"`."""
-    if keyword.arg != "dtype":
+def _is_of_text_type(name: str, call: ast.Call) -> bool:
+    """`dtype=str`, `dtype=np.dtype(str)`, `dtype="U10"`; also in the second place, where numpy's functions take it."""
+    second = [a for a in call.args[1:2] if name.startswith("numpy.") and isinstance(a, ast.Name | ast.Attribute)]
+    given = [k.value for k in call.keywords if k.arg == "dtype"] or second
+    if not given or isinstance(given[0], ast.Dict):  # of some columns
         return False
-    names = {getattr(n, "id", getattr(n, "attr", "")) for n in walk(keyword.value)}
-    literal = keyword.value.value if isinstance(keyword.value, ast.Constant) else ""
-    return bool(names & {"str", "str_", "unicode_"}) or (isinstance(literal, str) and literal.lstrip("<>=")[:1] == "U")
+    names = {getattr(n, "id", getattr(n, "attr", "")) for n in walk(given[0])}
+    literal = given[0].value if isinstance(given[0], ast.Constant) else ""
+    return bool(names & {"str", "str_", "unicode_"}) or bool(re.match(r"str$|[<>=]?U\d*$", str(literal)))
 
 
 def salted(call: ast.Call, scope: Scope, program: Program) -> Certainty | None:

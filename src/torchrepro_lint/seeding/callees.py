@@ -207,6 +207,7 @@ class Callees:
             if keyword in _run_later(last_name(call.func)) or self._is_kept(keyword, call):
                 continue
             is_started = name in _elsewhere() or (keyword == "target" and self.starts_process(name, call))
+            is_started = is_started or name in catalogue.names("callables", "parses")
             if function.kind != "class" or is_started or (name or "").startswith(_REMOTE):
                 yield function
         if isinstance(call.func, ast.Attribute) and call.func.attr == "submit":  # a job for another machine

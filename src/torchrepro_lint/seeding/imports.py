@@ -4,6 +4,7 @@ their top level than define and import. Worked out once for all programs."""
 from __future__ import annotations
 
 import ast
+import os
 from collections.abc import Iterable, Iterator
 
 from torchrepro_lint.index import Scope
@@ -29,9 +30,25 @@ class Imports:
         """The files that importing these names runs, each with its level, where `importer` imports them."""
         return tuple(dict.fromkeys(a for path in self._meant(wanted, importer) for a in self._run_by(path)))
 
+    def around(self, path: str) -> tuple[str, ...]:
+        """The files that are run before one that is started as a module, by the packages that it is in."""
+        depth = path.removeprefix(self._finder.root).count(os.sep) - 1
+        return self.named([("", level) for level in range(depth, 0, -1)], path)
+
     def _meant(self, wanted: Iterable[tuple[str, int]], importer: str) -> tuple[str, ...]:
-        found = (self._finder.find(name, level, importer, name.count(".")) for name, level in wanted)
-        return tuple(dict.fromkeys(place[0] for place in found if place is not None))
+        return tuple(dict.fromkeys(path for name, level in wanted for path in self._modules(name, level, importer)))
+
+    def _modules(self, name: str, level: int, importer: str) -> Iterator[str]:
+        """The file that a name means, after those of the packages that it is in."""
+        place = self._finder.find(name, level, importer, name.count("."))
+        if place is None:
+            return
+        parts = name.removesuffix(f".{place[1]}").split(".") if place[1] else name.split(".")
+        for end in range(1, len(parts)):
+            package = self._finder.find(".".join(parts[:end]), level, importer)
+            if package is not None and package[0] != importer:
+                yield package[0]
+        yield place[0]
 
     def _run_by(self, path: str) -> tuple[str, ...]:
         """The file itself if it is active, which runs its own imports; else the active ones that it imports, directly

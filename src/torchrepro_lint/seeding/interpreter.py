@@ -19,6 +19,7 @@ from torchrepro_lint.dataflow.dynamic_lookup import MethodPick, picked, picked_m
 from torchrepro_lint.dataflow.evaluate import MAX_MODULES
 from torchrepro_lint.dataflow.exits import ends
 from torchrepro_lint.dataflow.frames import Frame, depth_of, kept_arguments, outwards, shared_depth
+from torchrepro_lint.dataflow.made_of_given import made_of_given
 from torchrepro_lint.dataflow.options import Options
 from torchrepro_lint.dataflow.outcomes import Truth
 from torchrepro_lint.dataflow.program import MAX_CALLEES
@@ -27,7 +28,7 @@ from torchrepro_lint.index import FunctionNode, ModuleFacts, Scope, arguments_of
 from torchrepro_lint.loading.loaders import argument, handed_on, loaders
 from torchrepro_lint.project.configured import is_named
 from torchrepro_lint.project.disk import exists
-from torchrepro_lint.project.entries import Entry
+from torchrepro_lint.project.entries import Entry, is_module
 from torchrepro_lint.rng import FAMILIES
 from torchrepro_lint.rng.draws import Seeder
 from torchrepro_lint.seeding.callees import (
@@ -88,6 +89,7 @@ MAX_LINES = 90_000  # of the files that code is run of
 _MAY_BE_KNOWN = (ast.Constant, ast.Name, ast.Attribute, ast.IfExp)
 _HAS_GPU = "torch.cuda.is_available"
 _FRESH_STARTS = ("spawn", "forkserver")
+_POOLED = ("submit", "map", "apply", "apply_async", "map_async", "starmap", "starmap_async", "imap", "imap_unordered")
 
 
 def seeding_of(entry: Entry, program: Program) -> Seeding:
@@ -121,7 +123,10 @@ class _Interpreter:
     def run(self) -> None:
         entry = self.found.entry
         self._imported.add(str(entry.facts.source.path))
-        state = self._module(entry.facts, FRESH)
+        self._see(entry.facts)
+        packages = self._summaries.imports.around(str(entry.facts.source.path)) if is_module(entry) else ()
+        state = self._run_imports(packages, Link(entry.node, entry.facts.scope), FRESH)
+        state = self._module(entry.facts, state)
         if entry.function is not None:
             state = self._function(entry.function, None, Frame(entry.facts.scope), state)
         if entry.function is not None or entry.command:
@@ -381,8 +386,18 @@ class _Interpreter:
             state = self._enter(callees[0], call, state, scope, frame)
         else:
             with self.effects.in_doubt():
-                state = either([self._enter(callee, call, state, scope, frame) for callee in callees])
+                state = self._enter_some(callees, call, state, scope, frame)
         return self._run_all(commands(call, scope, self.program), call, state, scope, frame, are_commands=True)
+
+    def _enter_some(
+        self, callees: Sequence[str | Scope], call: ast.Call, state: State, scope: Scope, frame: Frame
+    ) -> State:
+        """Run one of several, of which it is not known which; or each in its turn, where a loop goes through them."""
+        if not _is_of_each_round(call.func, scope):
+            return either([self._enter(callee, call, state, scope, frame) for callee in callees])
+        for callee in callees:
+            state = self._enter(callee, call, state, scope, frame) if state is not None else None
+        return state
 
     def _run_all(
         self, runs: Sequence[Run], call: ast.Call, state: State, scope: Scope, frame: Frame, *, are_commands: bool
@@ -656,7 +671,8 @@ class _Interpreter:
                     for method in self._callees.constructors(function) if is_class else [function]:
                         inside = self._function(method, made, frame, inside, function if is_class else None)
             elif is_class:
-                return self._construct(function, call, state, scope, frame)
+                parsed = dict(made_of_given(name or "", call, scope, self.program.origins))
+                return self._construct(function, parsed.get(function, call), state, scope, frame)
             else:
                 with self._later(call, scope) if name in LAZY else nullcontext():
                     return self._function(function, None, frame, state)
@@ -671,11 +687,19 @@ class _Interpreter:
         if name == "multiprocessing.Process":
             chosen = [c for f in self.found.files for c, _ in f.calls.get("set_start_method", ())]
         elif isinstance(call.func, ast.Attribute) and call.func.attr == "Process":
-            made = self.program.results(call.func.value, scope)
-            chosen = [result.node for result in made if str(result.callee).endswith("get_context")]
+            chosen = self._contexts(call.func.value, scope)
+        elif isinstance(call.func, ast.Attribute) and call.func.attr in _POOLED:
+            pools = [p for p in self.program.results(call.func.value, scope) if _begins_at_once(p.node)]
+            given = [(_context_of(pool.node), pool.scope) for pool in pools]
+            chosen = [made for value, where in given if value is not None for made in self._contexts(value, where)]
         else:
             return False
         return any(isinstance(a, ast.Constant) and a.value in _FRESH_STARTS for c in chosen for a in c.args)
+
+    def _contexts(self, value: ast.expr, scope: Scope) -> list[ast.Call]:
+        """The calls that made a context of multiprocessing: `get_context("spawn")`."""
+        made = self.program.results(value, scope)
+        return [result.node for result in made if str(result.callee).endswith("get_context")]
 
     @property
     def _is_local_ray(self) -> bool:
@@ -765,6 +789,23 @@ def _offered(owner: Scope, pick: MethodPick, program: Program) -> list[str]:
         return []
     methods = (m for m in owner.children.values() if m.kind == "function" and m is not pick.scope.function)
     return [m.own_name for m in methods if not m.own_name.startswith("_")]
+
+
+def _begins_at_once(pool: ast.Call) -> bool:
+    """Whether the processes of a pool run nothing before the functions that they are given."""
+    return keyword_value(pool, "initializer") is None
+
+
+def _context_of(pool: ast.Call) -> ast.expr | None:
+    """What says how a pool starts its processes: `ProcessPoolExecutor(mp_context=context)`, `context.Pool(4)`."""
+    is_method = isinstance(pool.func, ast.Attribute) and pool.func.attr == "Pool"
+    return pool.func.value if is_method else keyword_value(pool, "mp_context")  # type: ignore[attr-defined]
+
+
+def _is_of_each_round(function: ast.expr, scope: Scope) -> bool:
+    """Whether what is called, or its method, is what a loop goes through: `for stage in stages: stage.run()`."""
+    bindings = scope.bindings_of(function.value if isinstance(function, ast.Attribute) else function)
+    return bool(bindings) and all(binding.kind == "loop" for binding in bindings)
 
 
 def _is_gathered(value: ast.expr, scope: Scope, frame: Frame) -> bool:
