@@ -99,13 +99,12 @@ def _evidence(site: Site, texts: Texts, program: Program) -> Evidence:
 
 def _declared(site: Site, program: Program) -> Evidence:
     """What is said of what goes into the set, or of where it goes: `words: Set[str] = set(rows)`."""
+    said: list[ast.expr | None] = []
     match site.scope.facts.parents[site.node]:
         case ast.AnnAssign(annotation=annotation):
             said = [annotation]
         case ast.Return():
             said = [getattr(site.scope.function.node, "returns", None)]
-        case _:
-            said = []
     given = site.node.args[:1] if isinstance(site.node, ast.Call) and not _makes_sets(site.node) else []
     named = [Site(node, site.scope) for node in given]
     named += [Site(held.use.node, held.use.scope) for held in _uses(site, program)]
