@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from typing import NamedTuple
 
@@ -112,24 +112,32 @@ def calls_of_values(facts: ModuleFacts, program: Program) -> tuple[CallSite, ...
     project that names a layer of the catalogue other than to call it; and those of what is kept as an attribute."""
     if "torch" not in facts.source.text:
         return ()
-    kept = tuple(_calls_of_kept(facts))
+    kept, items = tuple(_calls_of_kept(facts)), facts.calls.get(ITEM, ())
     if not program.project.text.any_match(_named_as_values()):
-        return kept
+        functions, _ = _called_in(facts)
+        return (*kept, *(s for s in items if any(last_name(arm) in functions for arm in _arms(s[0].func, s[1]))))
     named = (s for spelled, sites in facts.calls.items() if spelled != ITEM for s in sites if _is_of_variable(*s))
-    return (*kept, *facts.calls.get(ITEM, ()), *named)
+    return (*kept, *items, *named)
 
 
 def _calls_of_kept(facts: ModuleFacts) -> Iterator[CallSite]:
-    """`self.pool(x)` after `self.pool = F.adaptive_avg_pool2d`, or one of two that a test chooses."""
+    """`self.pool(x)` after `self.pool = F.adaptive_avg_pool2d`, or one of several that are chosen from."""
     functions, _ = _called_in(facts)
     for name in facts.calls.keys() & facts.attribute_sets.keys():
-        values = [arm for s in facts.attribute_sets[name] for arm in _arms(s.value)]
+        values = [arm for s in facts.attribute_sets[name] for arm in _arms(s.value, s.scope)]
         if any(isinstance(v, ast.Name | ast.Attribute) and last_name(v) in functions for v in values):
             yield from (site for site in facts.calls[name] if isinstance(site[0].func, ast.Attribute))
 
 
-def _arms(value: ast.expr | None) -> tuple[ast.expr | None, ...]:
-    return (value.body, value.orelse) if isinstance(value, ast.IfExp) else (value,)
+def _arms(value: ast.expr | None, scope: Scope) -> Sequence[ast.expr | None]:
+    """What a test or a key chooses from."""
+    match value:
+        case ast.IfExp(body=body, orelse=orelse):
+            return (body, orelse)
+        case ast.Subscript(value=holder):
+            written = (holder, *(b.value for b in scope.bindings_of(holder)))
+            return [item for each in written if isinstance(each, ast.Dict) for item in each.values]
+    return (value,)
 
 
 def _is_of_variable(call: ast.Call, scope: Scope) -> bool:

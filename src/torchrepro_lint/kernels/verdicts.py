@@ -47,6 +47,7 @@ if TYPE_CHECKING:
 
 NEWEST = (99,)  # newer than every release that a row speaks of
 OLDEST = (1, 7)  # the first with a flag; the kernels of those before it are no better
+_STATIC = frozenset({"generate_square_subsequent_mask"})  # methods of modules that run nothing of them
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -175,7 +176,7 @@ class _Reader:
         """By the row that fits the call best: one that holds for certain before one that may."""
         site = OperationCall(call, signature(call.name), self.tensors, partial(calls_of, call, self.program))
         fits = [f for row in rows(call.name) if (f := self._fit(row, site)) is not None]
-        if not fits or self.on_cpu:
+        if not fits or self.on_cpu or _is_let_go(call):
             return None
         fit = max(fits, key=lambda f: f.judged.holds)
         gradient = self._gradient_if_it_trains(fit, site)
@@ -330,6 +331,12 @@ def _viewed(expr: ast.expr) -> ast.expr:
     while isinstance(expr, ast.Call) and isinstance(expr.func, ast.Attribute) and expr.func.attr in kept:
         expr = expr.func.value
     return expr
+
+
+def _is_let_go(call: Call) -> bool:
+    """Whether a module is made for a static method alone: `nn.Transformer().generate_square_subsequent_mask(9)`."""
+    asked = call.facts.parents[call.node]
+    return isinstance(asked, ast.Attribute) and asked.attr in _STATIC
 
 
 def _is_module(call: Call) -> bool:

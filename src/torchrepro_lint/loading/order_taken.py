@@ -407,6 +407,8 @@ def method(parent: ast.Attribute, use: Use[Shown], edges: Edges) -> Steps:
             return (use.become("sequence").at(call),) if name in ("items", "keys", "values") else STOP
         case name, call if name in _table()["keeps_methods"] or _keeps_rows(name, call.args):
             return (use.at(call),)
+        case name, call if name in _table()["keeps_left_methods"] and use.state == "sequence" and _keeps_left(call):
+            return (use.at(call),)
         case "tobytes", call if use.state == "sequence":
             return (use.become("text").at(call),)
         case "index", call if _is_place_for_others(call, parent.value, use.scope):
@@ -431,6 +433,12 @@ def _keeps_rows(name: str, arguments: list[ast.expr]) -> bool:
     if name in _table()["rows_unless"]:
         return first is not None and number != _table()["rows_unless"][name]
     return name in _table()["rows_if"] and number == _table()["rows_if"][name]
+
+
+def _keeps_left(call: ast.Call) -> bool:
+    """Whether two tables are joined in the order of the rows of the first: `rows.merge(others, on="name")`."""
+    said = {k.arg: k.value.value if isinstance(k.value, ast.Constant) else None for k in call.keywords}
+    return said.get("how", "left") in ("left", "inner") and said.get("sort", False) is False
 
 
 def _is_asked_for_place(taken: ast.Subscript, scope: Scope) -> bool:
@@ -491,6 +499,8 @@ def passed(use: Use[Shown], call: ast.Call, asked: ast.expr, edges: Edges) -> St
     if name in table["keeps"] or is_array or name.rpartition(".")[2].startswith("tqdm"):
         return (use.become("sequence").at(call),)
     if use.state == "sequence":
+        if name in table["keeps_left"]:
+            return (use.at(call),) if use.node in call.args[:1] and _keeps_left(call) else STOP
         if name == "builtins.zip":
             return _zipped(use, call, asked, edges.program)
         if name in table["decides"]:

@@ -7,6 +7,7 @@ matters.
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 from typing import Literal, NamedTuple, TypeAlias
 
@@ -16,11 +17,12 @@ from torchrepro_lint.dataflow.follow import Follow, Policy
 from torchrepro_lint.dataflow.use import ANY, STOP, Sink, Steps, Use
 from torchrepro_lint.index import Parents, Scope, last_name
 from torchrepro_lint.loading.decisions import read_again
-from torchrepro_lint.rng.texts import Evidence, Texts
+from torchrepro_lint.rng.texts import Evidence, Texts, declares_texts
 
 _Way: TypeAlias = Literal["whole", "filled", "told"]
 """How a set comes into a container: as it was made, which is where it is told of; to be filled there; told already."""
 _METHODS = frozenset(dir(set))
+_OF_TEXTS = re.compile(rb"\[(?:\w+\[)?(?:str|bytes|Path)\b")  # in annotations: `Set[str]`
 _COMBINED = ast.BitOr | ast.BitAnd | ast.Sub | ast.BitXor
 _COMBINING = frozenset({"union", "intersection", "difference", "symmetric_difference", "copy"})
 
@@ -35,8 +37,9 @@ class TextSet(NamedTuple):
 def text_sets(module: Module, program: Program) -> Iterator[TextSet]:
     """The sets of text that a file makes, in source order."""
     texts = Texts(program)
+    is_declared = bool(program.project.text.any_match(_OF_TEXTS))
     for site in sorted(_made(module, program), key=lambda site: start_of(site.node)):
-        evidence = _evidence(site, texts, program)
+        evidence = _evidence(site, texts, program) or (_declared(site, program) if is_declared else Evidence.NONE)
         if evidence:
             yield TextSet(site, evidence)
 
@@ -92,6 +95,21 @@ def _evidence(site: Site, texts: Texts, program: Program) -> Evidence:
             case "update", ast.Call(args=[items, *_]):
                 found = max(found, texts.holds_text(items, held.use.scope))
     return found
+
+
+def _declared(site: Site, program: Program) -> Evidence:
+    """What is said of what goes into the set, or of where it goes: `words: Set[str] = set(rows)`."""
+    said: list[ast.expr | None] = []
+    match site.scope.facts.parents[site.node]:
+        case ast.AnnAssign(annotation=annotation):
+            said = [annotation]
+        case ast.Return():
+            said = [getattr(site.scope.function.node, "returns", None)]
+    given = site.node.args[:1] if isinstance(site.node, ast.Call) and not _makes_sets(site.node) else []
+    named = [Site(node, site.scope) for node in given]
+    named += [Site(held.use.node, held.use.scope) for held in _uses(site, program)]
+    said += [getattr(b.node, "annotation", None) for s in named for b in s.scope.bindings_of(s.node)]
+    return max((declares_texts(a) for a in said if a is not None), default=Evidence.NONE)
 
 
 def _makes_sets(node: ast.expr) -> bool:

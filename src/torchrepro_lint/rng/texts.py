@@ -239,6 +239,11 @@ class Texts(Domain[Text]):
         return Text(Evidence.OTHER, items, items, within, inside=_places(inside))
 
 
+def declares_texts(annotation: ast.expr) -> Evidence:
+    """Whether an annotation says that the items are texts: `Set[str]`."""
+    return max(_declared(annotation).items, Evidence.NONE)
+
+
 def _declared(annotation: ast.expr) -> Text:
     """What an annotation says: `str`, `Optional[Dict[str, int]]`. Nobody keeps what is in a container to it."""
     match annotation:
