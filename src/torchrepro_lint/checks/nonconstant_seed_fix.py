@@ -6,10 +6,11 @@ import ast
 import re
 from collections.abc import Sequence
 from dataclasses import replace as replaced
+from typing import NamedTuple
 
 from torchrepro_lint.dataflow import Program, remembered_in_file
 from torchrepro_lint.dataflow.conditions import conditions
-from torchrepro_lint.index import FunctionNode, ModuleFacts, Scope, last_name, names_in
+from torchrepro_lint.index import Binding, FunctionNode, ModuleFacts, Scope, last_name, names_in
 from torchrepro_lint.model import Edit, Position, Range
 from torchrepro_lint.rng.chosen_seeds import Seeding
 from torchrepro_lint.rng.entropy import Source
@@ -87,11 +88,34 @@ def seed_edits(program: Program, value: ast.expr, source: Source, seedings: list
     return tuple(replace(facts, s.seed.node, seed_text(s.scope, s.call, program)) for s in here)
 
 
-def imports_left_over(edits: Sequence[Edit], facts: ModuleFacts, program: Program) -> tuple[Edit, ...]:
+class Clock(NamedTuple):
+    """An import of a clock that stands alone on its line, with the name that it binds and where that is read."""
+
+    node: ast.stmt
+    name: str
+    reads: list[Range]
+
+
+def clocks(facts: ModuleFacts) -> list[Clock]:
+    """Those that a file names seldom; none of a notebook, whose cells are run in any order."""
+    names = (name for name, made in facts.scope.bindings.items() if len(made) == 1 and _is_clock(made[0], facts))
+    found: list[Clock] = []
+    for name in names if not facts.source.cells else ():
+        node = facts.statement(facts.scope.bindings[name][0].node)
+        is_rare = len(re.findall(rf"\b{re.escape(name)}\b", facts.source.text)) <= MAX_NAMED
+        reads = facts.reads(facts.tree).of_name(name) if is_rare else []
+        if reads and facts.source.line(node.lineno).strip() == facts.text(node):
+            found.append(Clock(node, name, list(map(facts.range, reads))))
+    return found
+
+
+def imports_left_over(
+    edits: Sequence[Edit], imported: Sequence[Clock], facts: ModuleFacts, program: Program
+) -> tuple[Edit, ...]:
     """The removal of an import of clocks of which edits take all reads, from a file that no other imports."""
     removed = []
-    for node, name, reads in _clocks(facts):
-        taken = [e.range for e in edits if e.path == facts.source.rel and e.range.start != e.range.end]
+    taken = [e.range for e in edits if e.path == facts.source.rel and e.range.start != e.range.end]
+    for node, name, reads in imported:
         is_taken = all(any(r.start <= read.start and read.end <= r.end for r in taken) for read in reads)
         is_written = any(re.search(rf"\b{re.escape(name)}\b", edit.text) for edit in edits)
         if is_taken and not is_written and not program.project.users([facts.source.path]):
@@ -99,25 +123,12 @@ def imports_left_over(edits: Sequence[Edit], facts: ModuleFacts, program: Progra
     return tuple(removed)
 
 
-@remembered_in_file
-def _clocks(facts: ModuleFacts) -> list[tuple[ast.stmt, str, list[Range]]]:
-    """The imports of clocks that stand alone on their lines, with the names that they bind and where these are read,
-    where the file names them seldom; none of a notebook, whose cells are run in any order."""
-    found: list[tuple[ast.stmt, str, list[Range]]] = []
-    for node in facts.tree.body if not facts.source.cells else ():
-        match node:
-            case ast.Import(names=[ast.alias(name="time" | "datetime") as alias]):
-                pass
-            case ast.ImportFrom(module="time" | "datetime", level=0, names=[alias]):
-                pass
-            case _:
-                continue
-        name = alias.asname or alias.name
-        is_rare = len(re.findall(rf"\b{re.escape(name)}\b", facts.source.text)) <= MAX_NAMED
-        reads = facts.reads(facts.tree).of_name(name) if is_rare else []
-        if reads and facts.source.line(node.lineno).strip() == facts.text(node):
-            found.append((node, name, list(map(facts.range, reads))))
-    return found
+def _is_clock(made: Binding, facts: ModuleFacts) -> bool:
+    """`import time`, `from datetime import datetime`, alone and at the top level."""
+    match made:
+        case Binding(kind="import", node=ast.Import(names=[_]) | ast.ImportFrom(names=[_]) as node, target=target):
+            return target.partition(".")[0] in ("time", "datetime") and facts.parents[node] is facts.tree
+    return False
 
 
 def _without_gap(edit: Edit, line: int, facts: ModuleFacts) -> Edit:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from torchrepro_lint import catalogue
@@ -12,6 +12,8 @@ from torchrepro_lint.checks.argument_edit import as_first
 from torchrepro_lint.checks.configured import is_none, placed
 from torchrepro_lint.checks.draft import Draft, Place
 from torchrepro_lint.checks.nonconstant_seed_fix import (
+    Clock,
+    clocks,
     imports_left_over,
     is_worker_init,
     seed_edits,
@@ -75,15 +77,18 @@ def _from_sources(module: Module, program: Program) -> Iterator[Draft]:
             source = seeding.sources[0]
             place = Place(source.scope.facts, source.node, f"the seed comes from {source.what} here")
             yield Draft(seeding.call, _values(seeding, source), related=(place,))
+    imported = clocks(module.facts) if found else []
     for value, (source, seedings) in found.items():
-        yield _chosen(value, source, seedings, program)
+        yield _chosen(value, source, seedings, imported, program)
 
 
 def _values(seeding: Seeding, source: Source) -> dict[str, str]:
     return {"call": seeding.scope.facts.text(seeding.call.func), "what": source.what}
 
 
-def _chosen(value: ast.expr, source: Source, seedings: list[Seeding], program: Program) -> Draft:
+def _chosen(
+    value: ast.expr, source: Source, seedings: list[Seeding], imported: Sequence[Clock], program: Program
+) -> Draft:
     facts = source.scope.facts
     direct = any(a is seedings[0].call for a in facts.ancestors(value))
     edits = seed_edits(program, value, source, seedings)
@@ -94,7 +99,7 @@ def _chosen(value: ast.expr, source: Source, seedings: list[Seeding], program: P
         is_meant = _is_meant(facts, value) or _answers(facts)
         if is_meant or any(runs_often(program, *place) for place in places):
             edits = ()
-    edits = (*edits, *imports_left_over(edits, facts, program))
+    edits = (*edits, *imports_left_over(edits, imported, facts, program)) if imported else edits
     return Draft(
         value,
         _values(seedings[0], source),
