@@ -1,5 +1,5 @@
-"""Streams of samples that are shuffled by a generator of the library's own, which it seeds from the process and the
-time."""
+"""Streams of samples that are shuffled by a generator of the library's own, which begins in another state on every
+run."""
 
 from __future__ import annotations
 
@@ -28,21 +28,22 @@ def unseeded_stream(module: Module, program: Program) -> Iterator[Draft]:
         if not module.facts.source.matches(row["package"]) or is_test(module.facts):
             continue
         for call in _shuffles(row, module, program):
-            size = call.literal(row["size"], 0, default=None) if "size" in row else None
-            places = {name: place for place, name in enumerate(row["arguments"]) if "size" not in row}
-            if all(call.argument(name, places.get(name)) is None for name in row["arguments"]) and size not in (
-                0,
-                False,
-            ):
-                is_certain = "size" not in row or isinstance(size, int)
+            size = call.literal(row["size"], 0, default=None) if "size" in row else 1
+            if size not in (0, False) and not _is_given(call, row):
                 yield Draft(
                     call.node,
                     {"call": call.written.rpartition(".")[2]},
                     row["message"],
-                    certainty=Certainty.CERTAIN if is_certain else Certainty.LIKELY,
+                    certainty=Certainty.CERTAIN if isinstance(size, int) else Certainty.LIKELY,
                     properties={"family": "stream"},
                     edits=_seeded(call, program) if "size" not in row else (),
                 )
+
+
+def _is_given(call: Call, row: Mapping[str, Any]) -> bool:
+    """Whether a shuffle may be given a generator or a seed; where no size comes first, these can be passed by place."""
+    places = dict.fromkeys(row["arguments"]) if "size" in row else {n: i for i, n in enumerate(row["arguments"])}
+    return any(call.argument(name, place) is not None for name, place in places.items())
 
 
 def _seeded(call: Call, program: Program) -> tuple[Edit, ...]:
