@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -108,3 +109,13 @@ def test_the_labels_are_read_as_they_are_written(tmp_path: Path) -> None:
     (repository,) = scoring.read_labels(tmp_path / "x.json")
     assert repository.folder == "o__r"
     assert repository.labels[0].places == {("a.py", 3), ("b.py", 4)}
+
+
+def test_the_page_has_every_set_and_counts_the_repositories() -> None:
+    page = (LABELS.parents[2] / "docs" / "comparison.md").read_text()
+    sizes = {path.stem: len(json.loads(path.read_text())) for path in LABELS.glob("*.json")}
+    unseen = {name: size for name, size in sizes.items() if name not in ("first", "second")}
+    rows = re.findall(r"^\| `([\w-]+)`, [\d-]+ \| (\d+) \|", page, re.MULTILINE)
+    assert {name: int(size) for name, size in rows} == unseen
+    assert f"is {sum(sizes.values())} public repositories" in page
+    assert f"has {len(unseen)} sets of them, {sum(unseen.values())} repositories" in page
