@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import ast
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -128,3 +130,31 @@ def test_the_languages_of_the_code_in_a_notebook() -> None:
     assert languages(notebook(code("x = 1"), code(""), markdown("x"), metadata=julia).document) == ("Julia",)
     assert languages(notebook(code("x = 1"), own, metadata=julia).document) == ("Julia", "python")
     assert languages(notebook(markdown("x"), metadata=julia).document) == ()
+
+
+@pytest.mark.parametrize(
+    ("cell", "is_indented"),
+    [
+        ("    x = 1\n    for i in y:\n        x += i\n", True),
+        ("\n  # above\n\n  x = 1\n  y = 2", True),
+        ("\tx = (1,\r\n\t  2)\r\n\ty = 2\r\n", True),
+        ("   %matplotlib inline\n   x = 1", True),
+        ("  # a comment alone\nx = 1\nif x:\n    y = 2", False),
+        ("x = 1\nif x:\n    y = 2", False),
+        ("  \n", False),
+    ],
+)
+def test_a_cell_that_is_indented_as_a_whole_is_read_as_ipython_does(cell: str, is_indented: bool) -> None:
+    source = notebook(code("import torch"), code(cell))
+    assert source.is_rewritten == is_indented
+    assert len(source.text) == len("import torch\n") + len(cell) + (not cell.endswith("\n"))
+    compile(source.text, "a.ipynb", "exec")
+    tree, lines = ast.parse(source.text), ["import torch", *re.split(r"\r?\n", cell)]
+    names = [(n.id, n.lineno, n.col_offset) for n in ast.walk(tree) if isinstance(n, ast.Name)]
+    assert all(lines[row - 1][column:].startswith(name) for name, row, column in names)
+
+
+def test_a_cell_that_ipython_does_not_read_either_is_an_error_of_its_line() -> None:
+    source = notebook(code("# at the left\n  x = 1\n  y = 2"))
+    with pytest.raises(SyntaxError):
+        compile(source.text, "a.ipynb", "exec")

@@ -50,6 +50,6 @@ def as_entities(markup: str) -> str:
 
 def _symbol(odd: re.Match[str]) -> str:
     character = odd[0]
-    if character in "\t\n\r":
+    if character in "\t\n\r\f":
         return " "
     return chr(0x2400 + ord(character)) if character < " " else "\ufffd"

@@ -285,7 +285,8 @@ def _notebook(decoded: decoding.Decoded, path: Path, rel: str, name: str) -> Sou
 
     joined = join_cells(decoded.text)
     cells, document = joined.cells, decoded.text
-    return SourceFile(path, rel, joined.text, bom=decoded.bom, cells=cells, document=document, digest=name)
+    return SourceFile(path, rel, joined.text, bom=decoded.bom, cells=cells, document=document, digest=name,
+                      is_rewritten=joined.is_rewritten)  # fmt: skip
 
 
 def _line_starts(text: str) -> list[int]:

@@ -6,6 +6,7 @@ Reads notebook formats 3 and 4. Only Python cells count; the others keep their n
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,14 +16,18 @@ from torchrepro_lint.source.errors import SourceError
 from torchrepro_lint.source.magics import replace_magics
 
 _PYTHON = ("python", "ipython", "python3")
+_IS_INDENTED = re.compile(r"(?:[ \t]*(?:#[^\r\n]*)?[\r\n])*[ \t]+[^\s#]")  # its first statement is
+_FIRST_INDENT = re.compile(r"(?:[ \t]*[\r\n])*([ \t]*)")
 
 
 @dataclass(frozen=True, slots=True)
 class JoinedCells:
-    """The module text, and for each code cell its first line in it and its number among all cells."""
+    """The module text, and for each code cell its first line in it and its number among all cells; whether characters
+    stand in it that the cells do not have."""
 
     text: str
     cells: tuple[tuple[int, int], ...]
+    is_rewritten: bool = False
 
 
 def join_cells(text: str) -> JoinedCells:
@@ -31,19 +36,28 @@ def join_cells(text: str) -> JoinedCells:
     language = _language(notebook)
     parts: list[str] = []
     cells: list[tuple[int, int]] = []
-    line = 1
+    line, is_rewritten = 1, False
     for number, cell in enumerate(_all_cells(notebook), start=1):
         code = _code(cell, language)
         if not code:
             continue
         refuse_null(code)
         code = replace_magics(code)
+        if _IS_INDENTED.match(code):
+            code, is_rewritten = _outdented(code), True
         if not code.endswith(("\n", "\r")):
             code += "\n"
         parts.append(code)
         cells.append((line, number))
         line += code.count("\n") + code.count("\r") - code.count("\r\n")
-    return JoinedCells("".join(parts), tuple(cells))
+    return JoinedCells("".join(parts), tuple(cells), is_rewritten)
+
+
+def _outdented(code: str) -> str:
+    """A cell that is indented as a whole, which IPython reads as if it were not. Every character keeps its place: for
+    the last of each line's indentation stands a form feed, behind which Python counts the columns anew."""
+    indent = _FIRST_INDENT.match(code)
+    return re.sub(rf"(?:\A|(?<=[\r\n])){indent[1]}", f"{indent[1][:-1]}\f", code) if indent and indent[1] else code
 
 
 def languages(text: str) -> tuple[str, ...]:
