@@ -159,13 +159,14 @@ def _is_free(name: str, module: str, scope: Scope) -> bool:
 
 
 def _is_handed_on(name: str, scope: Scope) -> bool:
-    """Whether a file has a module by its usual name from another one that imports it: `from common import torch`."""
+    """Whether a file has a module by its usual name from another file that imports it: `from common import torch`."""
     top = scope.facts.scope
     made = top.bindings.get(name, []) if scope.binding_scope(name) is top else []
     is_import = (
         len(made) == 1 and made[0].kind == "import" and _is_top(scope.facts.parents.get(made[0].node), scope.facts)
     )
-    return is_import and made[0].target.endswith(f".{name}")
+    package, _, last = made[0].target.rpartition(".") if is_import else ("", "", "")
+    return last == name and (made[0].level > 0 or scope.facts.is_own(package))
 
 
 def _comes_by_star(name: str, scope: Scope, at: ast.AST | None) -> bool:
