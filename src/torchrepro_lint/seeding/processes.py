@@ -205,9 +205,15 @@ def _agrees(seeding: Seeding, program: Program) -> bool:
 
 def _augments(seeding: Seeding, program: Program) -> bool:
     """Whether anything is drawn for each sample: by a transform, or in a method that a loader's workers may call."""
-    sites = (site for name in _sampling() for facts in seeding.visited for site in facts.calls.get(name, ()))
-    draws = _drawn(sites, program)
-    return any(draw.deferred or _is_for_each_sample(draw.scope, program) or _is_of_data(draw.scope) for draw in draws)
+    names = {*_sampling(), *_transforms()}
+    sites = (site for name in names for facts in seeding.visited for site in facts.calls.get(name, ()))
+    draws = (draw_at(*site, program) for site in sites)
+    return any(
+        draw.deferred
+        or (draw.kind == "sample" and (_is_for_each_sample(draw.scope, program) or _is_of_data(draw.scope)))
+        for draw in draws
+        if draw is not None and not is_besides(draw, program)
+    )
 
 
 def _is_undecided(seeding: Seeding, missing: Collection[Witness], program: Program) -> bool:
@@ -269,6 +275,11 @@ def _sampling() -> list[str]:
     rows = {name.rpartition(".")[2]: row for name, row in catalogue.names("rng", "draws").items()}
     names = {n for n, row in rows.items() if row["kind"] == "sample" and "training" not in row} - _SPLITS
     return sorted(names.union(catalogue.names("rng", "distribution_methods")))
+
+
+def _transforms() -> list[str]:
+    """The last names of what draws for each sample that it is called with."""
+    return [name.rpartition(".")[2] for name, row in catalogue.names("rng", "draws").items() if row.get("deferred")]
 
 
 def _drawn(sites: Iterable[CallSite], program: Program) -> Iterator[Draw]:
