@@ -19,11 +19,15 @@ import preloaded
 from .program import argv
 
 HERE = Path(__file__).parent / "machine"
-SECONDS = 400  # far more than any program needs: a run that hangs must not hang the tests
+SECONDS = 120  # ten times what the slowest program needs: a run that hangs must not hang the tests
 
 
 class Broken(AssertionError):
     """A program that did not do its work: nothing is proven either way."""
+
+
+class Hung(Broken):
+    """A program that did not end."""
 
 
 class Machine:
@@ -52,7 +56,7 @@ class Machine:
         try:
             status = self.run.wait(SECONDS)
         except subprocess.TimeoutExpired:
-            raise Broken(f"the run did not end within {SECONDS} s") from None
+            raise Hung(f"the run did not end within {SECONDS} s") from None
         out = self.out.read_text(encoding="utf-8")
         if status != 0:
             raise Broken(f"exit status {status}\n{out}\n{self.err.read_text(encoding='utf-8')}")

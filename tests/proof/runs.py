@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from .machines import Broken, Machine
+from .machines import Broken, Hung, Machine
 from .program import Program
 
 TIMES = re.compile(r"\d\d:\d\d(:\d\d)?|(\d+m )?\d+(\.\d+)?\s?(ms|s|sec|seconds|it/s)\b")
@@ -30,12 +30,16 @@ class Outcome:
 
 
 def two_outcomes(program: Program, folder: Path, machines: list[Machine], scratch: Path) -> list[Outcome]:
-    """What two runs of the program in `folder` come to, each in a copy of its own, both at the same time. Again where
-    two kernels that run notebooks have chosen the same free port, which each does before it takes it."""
+    """What two runs of the program in `folder` come to, each in a copy of its own, both at the same time.
+
+    Again where two kernels that run notebooks have chosen the same free port, which each does before it takes it; and
+    where one does not end, as once in some hundred runs with gloo: PyTorch 2.13 takes a process group apart with
+    Python's lock held and waits for one of its threads, which may wait for the lock.
+    """
     try:
         return _outcomes(program, folder, machines, scratch / "first")
     except Broken as error:
-        if "Address already in use" not in str(error):
+        if not isinstance(error, Hung) and "Address already in use" not in str(error):
             raise
     for machine in machines:
         machine.stop()
