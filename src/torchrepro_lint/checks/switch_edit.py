@@ -49,7 +49,7 @@ _MAKES = re.compile(  # a part of a program: `build_model`, `get_dataloaders`
     r"^_*(?:build|make|create|get|load|split|generate|prepare)_(?:\w+_)?"
     r"(?:models?|net(?:work)?s?|data(?:_?sets?|_?loaders?)?|loaders?|splits?|samples?|batch(?:es)?)(?:_|$)"
 )
-_TURNED_OFF = re.compile(r"^[ \t]*#[ \t#]*[\w.]*cudnn\.deterministic[ \t]*=[ \t]*True", re.MULTILINE)
+_TURNED_OFF = r"(?m)^[ \t]*#[ \t#]*[\w.]*cudnn\.deterministic[ \t]*=[ \t]*True"
 _FINDS = re.compile(r"^_?(?:find|measure|benchmark|profile|estimate)_")
 _SAYS = re.compile(r"cudnn|\bbenchmark", re.IGNORECASE)
 _HEADED = re.compile(  # what stands below comments that begin so, up to the end, with no other or blank line between
@@ -264,7 +264,7 @@ def _makes_part(function: Scope, program: Program) -> bool:
 
 def is_turned_off(files: Iterable[ModuleFacts]) -> bool:
     """Whether the author of any of the files has turned the switch for deterministic convolutions off by a `#`."""
-    return any(_TURNED_OFF.search(facts.source.whole) for facts in files)
+    return any(facts.source.matches(_TURNED_OFF) for facts in files)
 
 
 def _is_one_of_two_ways(facts: ModuleFacts, statement: ast.stmt) -> bool:
