@@ -302,6 +302,7 @@ def special(path: Path, kind: str) -> None:
 @pytest.mark.parametrize("kind", ["pipe", "device", "large"])
 @pytest.mark.parametrize("name", LISTS)
 def test_a_list_that_is_no_file_is_told_and_the_rest_goes_on(name: str, kind: str, tmp_path: Path) -> None:
+    (tmp_path / ".git").mkdir()
     special(tmp_path / name, kind)
     (tmp_path / "good.py").write_text(GOOD)
     done = lint("check", ".", "--output-format", "concise", cwd=tmp_path)

@@ -255,10 +255,61 @@ class TestGitignore:
         assert names(find(repository).files, repository) == ["sub/gen.py"]
         assert names(find(repository / "sub").files, repository) == ["sub/gen.py"]
 
-    def test_without_a_repository_the_folders_own_rules_hold(self, tmp_path: Path) -> None:
-        make(tmp_path, "a.py", "gen.py")
-        (tmp_path / ".gitignore").write_text("gen.py\n")
-        assert names(find(tmp_path).files, tmp_path) == ["a.py"]
+    def test_without_a_repository_no_rules_hold(self, tmp_path: Path) -> None:
+        """An archive of a revision has what git tracks, and is checked as the revision is."""
+        make(tmp_path, "a.py", "data/gen.py")
+        (tmp_path / ".gitignore").write_text("data/\n")
+        assert names(find(tmp_path).files, tmp_path) == ["a.py", "data/gen.py"]
+        assert names(find(tmp_path / "data", force_exclude=True).files, tmp_path) == ["data/gen.py"]
+
+    @pytest.mark.parametrize("version", ["2", "3", "4"])
+    @pytest.mark.parametrize("hashes", ["sha1", "sha256"])
+    def test_what_git_tracks_counts_whatever_the_rules_say(self, tmp_path: Path, version: str, hashes: str) -> None:
+        def git(*arguments: str) -> str:
+            done = subprocess.run(["git", "-C", str(tmp_path), *arguments], check=True, capture_output=True, text=True)
+            return done.stdout
+
+        git("init", "-q", f"--object-format={hashes}")
+        mine = ["a.py", "data/__init__.py", "data/sub/set.py", "data/sub/wörter.py", "datasets.py"]
+        make(tmp_path, *mine, "data/raw.py", "data/new/x.py", "run_1.py", "own.py")
+        (tmp_path / ".gitignore").write_text("data/\nown.py\nrun_*.py\n")
+        (tmp_path / "data/.gitignore").write_text("!raw.py\n")  # in vain: the folder is left out
+        git("add", "-f", "data/__init__.py", "data/sub", "own.py", "a.py", ".gitignore")
+        if version == "3":
+            make(tmp_path, "later.py")
+            git("add", "-N", "later.py")
+        git("update-index", "--index-version", version)
+        assert (tmp_path / ".git/index").read_bytes()[4:8] == bytes((0, 0, 0, int(version)))
+        wanted = sorted([*mine, "own.py", *["later.py"] * (version == "3")], key=lambda name: name.split("/"))
+        assert names(find(tmp_path).files, tmp_path) == wanted
+        listed = git("-c", "core.quotePath=false", "ls-files", "--cached", "--others", "--exclude-standard").split()
+        assert sorted(name for name in listed if name.endswith(".py")) == sorted(wanted)
+        every = [tmp_path / name for name in (*wanted, "data/raw.py", "data/new/x.py", "run_1.py")]
+        assert names(find(*every, force_exclude=True).files, tmp_path) == wanted
+
+    def test_a_worktree_has_an_index_of_its_own(self, repository: Path, tmp_path: Path) -> None:
+        make(repository, "main/data/a.py", "main/setup.py")
+        main, other = repository / "main", repository / "other"
+        (main / ".gitignore").write_text("data/\n")
+        for command in (
+            "init -q",
+            "add -f .",
+            "-c user.name=a -c user.email=a commit -q -m a",
+            f"worktree add -q {other}",
+        ):
+            subprocess.run(["git", "-C", str(main), *command.split()], check=True, capture_output=True)
+        make(other, "data/new.py")
+        assert names(find(other).files, other) == ["data/a.py", "setup.py"]
+
+    @pytest.mark.parametrize("cut", [0, 4, 11, 40, 80, 200])
+    def test_a_broken_index_tells_nothing(self, repository: Path, cut: int) -> None:
+        make(repository, "data/a.py", "data/b.py", "c.py")
+        (repository / ".gitignore").write_text("data/\n")
+        subprocess.run(["git", "-C", str(repository), "add", "-f", "."], check=True)
+        assert names(find(repository).files, repository) == ["c.py", "data/a.py", "data/b.py"]
+        index = repository / ".git/index"
+        index.write_bytes(index.read_bytes()[:cut])
+        assert names(find(repository).files, repository) == ["c.py"]
 
     def test_a_named_file_is_ignored_only_if_forced(self, repository: Path) -> None:
         make(repository, "out/a.py", "sub/gen.py", "sub/other.py", "a.py")

@@ -140,7 +140,7 @@ class _Walk:
         self.repositories: set[Path] = set()
         self._real: dict[str, str] = {}
         self._links: dict[str, str] = {}
-        self._linked_folders: dict[str, list[_Rules]] = {}
+        self._linked_folders: dict[str, _Ignored | None] = {}
         self._seen_folders: set[str] = set()
         self._settings: set[Settings] = set()
 
@@ -177,29 +177,30 @@ class _Walk:
 
     def excludes(self, path: Path) -> bool:
         """Whether `path` or a folder above it, as far as settings and `.gitignore` reach, is left out."""
-        excluded, ignores = self._excludes_of(path.parent), self._gitignores_above(path)
-        limits = [base for base, _ in (excluded, *ignores) if base] or [str(project_root([path]))]
-        reached = [part for part in (*path.parents, path) if any(_inside(str(part), base) for base in limits)]
-        return any(
-            _verdict([excluded], str(part), os.path.isdir(part)) or _verdict(ignores, str(part), os.path.isdir(part))
-            for part in reached
-        )
+        excluded, ignored = self._excludes_of(path.parent), self._ignored_around(path)
+        rules = ignored.rules if ignored else []
+        limits = [base for base, _ in (excluded, *rules) if base] or [str(project_root([path]))]
+        reached = [str(part) for part in (*path.parents, path) if any(_inside(str(part), base) for base in limits)]
+        if any(_verdict([excluded], part, os.path.isdir(part)) for part in reached):
+            return True
+        is_ignored = any(_verdict(rules, part, os.path.isdir(part)) for part in reached)
+        return ignored is not None and is_ignored and not ignored.tracks(str(path))
 
     def folder(self, top: Path) -> None:
         """Add what is in a folder, at any depth."""
-        self._descend(str(top), os.path.realpath(top), self._gitignores_above(top))
+        self._descend(str(top), os.path.realpath(top), self._ignored_around(top))
 
-    def _descend(self, top: str, real: str, ignores: list[_Rules]) -> None:
-        stack = [(top, real, ignores)]
+    def _descend(self, top: str, real: str, ignored: _Ignored | None) -> None:
+        stack = [(top, real, ignored)]
         while stack:
             folder = stack.pop()
             if folder[1] not in self._seen_folders:
                 self._seen_folders.add(folder[1])
                 stack += self._visit(*folder)
 
-    def _visit(self, name: str, real: str, ignores: list[_Rules]) -> Iterator[tuple[str, str, list[_Rules]]]:
-        """Add the files of one folder, whose `real` path has no links in it; the folders in it, with the `.gitignore`
-        rules that hold there."""
+    def _visit(self, name: str, real: str, ignored: _Ignored | None) -> Iterator[tuple[str, str, _Ignored | None]]:
+        """Add the files of one folder, whose `real` path has no links in it; the folders in it, with what git leaves
+        out there."""
         try:
             with os.scandir(name) as listing:
                 entries = list(listing)
@@ -209,32 +210,39 @@ class _Walk:
         names = {entry.name for entry in entries}
         if ".git" in names:
             self.repositories.add(Path(name))
-            ignores = self._repository_rules(name)
-        if ".gitignore" in names:
-            ignores = [*ignores, *self._read_gitignore(os.path.join(name, ".gitignore"), name)]
+            ignored = _Ignored(name, self._repository_rules(name))
+        if ".gitignore" in names and ignored is not None:
+            ignored = ignored.with_rules(self._read_gitignore(os.path.join(name, ".gitignore"), name))
         rules = self._excludes_of(Path(name))
         for entry in entries:
             is_dir = _is_folder(entry)
             if not is_dir and not self._is_wanted(entry, self._reach):
                 continue
-            if _verdict([rules], entry.path, is_dir) or _verdict(ignores, entry.path, is_dir):
+            if _verdict([rules], entry.path, is_dir):
                 continue
+            within = ignored
+            if ignored is not None and ignored.has(entry.path, is_dir):
+                if not ignored.tracks(entry.path):
+                    continue
+                within = ignored._replace(is_whole=True)
             if is_dir and entry.is_symlink():
                 if self._reaches(entry.path, os.path.realpath(entry.path)):
-                    self._linked_folders[entry.path] = ignores
+                    self._linked_folders[entry.path] = within
             elif is_dir:
-                yield entry.path, os.path.join(real, entry.name), ignores
+                yield entry.path, os.path.join(real, entry.name), within
             else:
                 self.add(entry.path, is_link=entry.is_symlink(), real_folder=real)
 
-    def _gitignores_above(self, path: Path) -> list[_Rules]:
-        """The rules for `path` itself in the repository around it, outermost first; none without a repository."""
+    def _ignored_around(self, path: Path) -> _Ignored | None:
+        """What the repository around `path` leaves out there; None without a repository."""
         chain = [path, *path.parents]
         depth = next((n for n, folder in enumerate(chain) if os.path.exists(folder / ".git")), 0)
-        rules = self._repository_rules(str(chain[depth])) if depth else []
+        if not depth:
+            return None
+        ignored = _Ignored(str(chain[depth]), self._repository_rules(str(chain[depth])))
         for folder in reversed(chain[1 : depth + 1]):
-            rules += self._read_gitignore(str(folder / ".gitignore"), str(folder))
-        return rules
+            ignored = ignored.with_rules(self._read_gitignore(str(folder / ".gitignore"), str(folder)))
+        return ignored
 
     def _repository_rules(self, root: str) -> list[_Rules]:
         return self._read_gitignore(os.path.join(root, ".git", "info", "exclude"), root)
@@ -262,6 +270,26 @@ class _Walk:
 
 
 _Rules = tuple[str, Globs]  # a folder, with no separator at its end, and patterns relative to it
+
+
+class _Ignored(NamedTuple):
+    """What git leaves out in a folder of the repository at `top`: what the rules say, or all of it, where the folder
+    itself `is_whole` left out; but nothing that git tracks."""
+
+    top: str
+    rules: list[_Rules]
+    is_whole: bool = False
+
+    def with_rules(self, rules: list[_Rules]) -> _Ignored:
+        return self._replace(rules=[*self.rules, *rules])
+
+    def has(self, path: str, is_dir: bool) -> bool:
+        return self.is_whole or _verdict(self.rules, path, is_dir)
+
+    def tracks(self, path: str) -> bool:
+        from torchrepro_lint.tracked import tracks  # most folders hold nothing that is left out
+
+        return tracks(self.top, path)
 
 
 def _verdict(rules: Sequence[_Rules], path: str, is_dir: bool) -> bool:
