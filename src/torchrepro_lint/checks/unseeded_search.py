@@ -1,4 +1,5 @@
-"""Searches for parameters that choose what to try next with a generator of their own, which is made without a seed."""
+"""Searches for parameters that choose what to try next with a generator of their own, which is made without a seed, and
+calls that train and then take a seed by themselves."""
 
 from __future__ import annotations
 
@@ -39,7 +40,7 @@ def unseeded_search(module: Module, program: Program) -> Iterator[Draft]:
         yield Draft(
             call.node,
             {"call": call.written, "argument": argument},
-            "study" if call.name in studies else "search",
+            "study" if call.name in studies else row.get("message", "search"),
             properties={"family": "search"},
             edits=passing(call, argument, generator_seed(call.scope, call.node, program)) if is_once else (),
             unsafe=True,

@@ -18,7 +18,7 @@ from torchrepro_lint.dataflow.outcomes import Truth
 from torchrepro_lint.dataflow.reached import reached
 from torchrepro_lint.index import LoopNode, ModuleFacts, Scope, last_name, walk
 from torchrepro_lint.project.entries import Entry
-from torchrepro_lint.rng.draws import Draw, Seeder
+from torchrepro_lint.rng.draws import Draw, Seeder, draw_at
 from torchrepro_lint.rng.environments import learns
 from torchrepro_lint.rng.updates import is_optimizer
 
@@ -236,6 +236,8 @@ class Seeding:
         """`trainer.train(...)` of a library's `SupervisedTrainer`, or of what it hands an optimizer to: the gradients
         are computed out of sight."""
         if any(is_optimizer(given, scope, self.program) for given in call.args) and not self.program.runs(call, scope):
+            return True
+        if (drawn := draw_at(call, scope, self.program)) is not None and drawn.kind == "training":
             return True
         held = call.func.value if isinstance(call.func, ast.Attribute) else None
         made = self.program.results(held, scope) if held is not None else []
