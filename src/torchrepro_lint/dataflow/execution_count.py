@@ -212,8 +212,9 @@ def _again_and_again(facts: ModuleFacts, node: ast.AST) -> ast.AST | None:
 
 def _is_whole_run(function: Scope, program: Program) -> bool:
     """Whether a function is called like one that runs a whole program. A method of a class whose objects nobody in
-    sight makes is for users of that class, who may call `trainer.train()` for each epoch."""
-    if function.own_name not in _ONCE:
+    sight makes is for users of that class, who may call `trainer.train()` for each epoch; a property runs whenever it
+    is read."""
+    if function.own_name not in _ONCE or any(last_name(d) == "property" for d in function.decorators):
         return False
     owner = function.method_class
     constructor = program.names.method(owner, "__init__") if owner is not None else None
