@@ -55,6 +55,8 @@ _MEANT = re.compile(
 )
 _LOADS = frozenset({"load_state_dict", "load_checkpoint"})
 _SHOWS = frozenset({"print", "info", "debug", "warning", "log", "write", "dump"})
+_ADDS_ROWS = frozenset({"append", "writerow"})
+_SECRETS = r"(?i)\b(?:nonce|passw(?:or)?d|cipher\w*|encrypt\w*|cryptography)\b"
 _COMPUTES = frozenset({"torch", "numpy", "lightning", "pytorch_lightning", "transformers", "accelerate"})
 NONE_IS_RANDOM = {"numpy.random.seed": "seed", "random.seed": "a", "cupy.random.seed": "seed"}
 
@@ -111,6 +113,7 @@ def _chosen(
             _is_per_process(source, program)
             or _stands_in(value, source)
             or _names_run(facts, value)
+            or facts.source.matches(_SECRETS)
             or (_kept(facts, program) and any(_undoes(s.call, s.scope, program) for s in seedings))
             or _goes_on(source)
             or not all(runs_once(program, *p) for p in places)
@@ -181,17 +184,29 @@ def _names_run(facts: ModuleFacts, value: ast.expr) -> bool:
 
 @remembered_in_file
 def _named_after(facts: ModuleFacts) -> frozenset[str]:
-    """The variables of which a file makes texts that it keeps under a name: `self.version = str(self.seed)`; or that it
-    keeps under a key, or returns: `{"seed": seed}`."""
+    """The variables of which a file makes texts that are more than shown: `self.version = str(self.seed)`,
+    `makedirs(f"runs/{seed}")`; or that it keeps under a key or in a row, or returns: `{"seed": seed}`."""
     texts = (n for call, _ in (*facts.calls.get("str", ()), *facts.calls.get("format", ())) for n in call.args)
     kept = [n for n in texts if isinstance(facts.statement(n), ast.Assign)]
     for node in walk(facts.tree):
         match node:
             case ast.Dict(values=values):
                 kept += values
+            case ast.FormattedValue(value=value) if not _is_in_shown(facts, node):
+                kept.append(value)
+            case ast.Call(func=ast.Name(id="dict"), keywords=given):
+                kept += (keyword.value for keyword in given)
+            case ast.Call(args=[ast.List(elts=row) | ast.Tuple(elts=row)]) if last_name(node.func) in _ADDS_ROWS:
+                kept += row
             case ast.Return(value=ast.Name() as value) if not _is_dropped(facts, node):
                 kept.append(value)
     return frozenset(ast.unparse(n) for n in kept if isinstance(n, ast.Name | ast.Attribute))
+
+
+def _is_in_shown(facts: ModuleFacts, node: ast.AST) -> bool:
+    """Whether a part of a text is that of one which is printed or logged."""
+    calls = (outer for outer in facts.ancestors(node) if isinstance(outer, ast.Call))
+    return any(last_name(call.func) in _SHOWS for call in calls)
 
 
 def _is_dropped(facts: ModuleFacts, returned: ast.Return) -> bool:
