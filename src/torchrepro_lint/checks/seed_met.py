@@ -42,6 +42,7 @@ _SEEDS = re.compile(r"seed|random|rng|reprod|determin|init|set_?up", re.IGNORECA
 _PROMISED = re.compile(r"\bdefault(?:s to|:|=| is)?\s*(\d+)\b", re.IGNORECASE)
 _ASKED = re.compile(
     r"\b(?:set|pass|give|specify|use) (?:it|this)\b|\bnon-?determin|\bNone\s*(?:=|[-=]>|→|means?\b)"
+    r"|(?:^|[\s(\"'])-1 ?(?:=|:|[-=]>|→|for|means?\b|gives?\b) ?(?:an? )?random"
     r"|\b(?:if|when|unless) (?:not |un)?(?:set|given|passed|provided|specified)\b"
     r"|\b(?:for|of) (?:\w+ ){0,3}(?:selection|sampling|shuffling|splits?|splitting)\b",
     re.IGNORECASE,
@@ -133,10 +134,17 @@ def seeds_below(program: Program, met: SeedMet, families: Sequence[str]) -> tupl
     """Seeds of other generators below a call that seeds, where what it is given can be worked out again."""
     facts = met.scope.facts
     statement, seed = _last_of_seeds(facts, facts.statement(met.node)), _copied_seed(program, met)
-    if seed is None or not families:
+    if seed is None or not families or ("numpy" in families and _is_too_large(program, met)):
         return ()
     lines, edits = seed_calls.seed_calls(met.scope, statement, families, seed)
     return (*edits, insert_after(facts, statement, *lines))
+
+
+def _is_too_large(program: Program, met: SeedMet) -> bool:
+    """Whether numpy refuses the number that another generator is seeded with: it takes 32 bits."""
+    seed = met.seeder.seed if met.seeder is not None else None
+    value = program.literal(seed, met.scope) if seed is not None else None
+    return isinstance(value, int) and not 0 <= value < 2**32
 
 
 def _copied_seed(program: Program, met: SeedMet) -> str | None:
@@ -220,7 +228,7 @@ def _promised(option: Declaration) -> int | None:
     return int(found[1]) if found is not None else None
 
 
-def _is_asked_for(option: Declaration) -> bool:
+def is_asked_for(option: Declaration) -> bool:
     """Whether the help of an option says what giving it does, or what a run without it is like: by default the author
     does not want that. Or that it is for one thing alone."""
     told = keyword_value(option.call, "help")
@@ -253,7 +261,7 @@ def switched_on(program: Program, seeding: Seeding, found: Unseeded, process: Sc
         number = str(usual or int(_wants_more_than_none(last)))
         edits = (*with_default(option, number, program), *added)
         is_doubtful = warns(last) or is_for_something_else(last, program) or _is_of_commands(option, program)
-        return Fix(edits, is_doubtful or _is_asked_for(option)) if is_enough else None
+        return Fix(edits, is_doubtful or is_asked_for(option)) if is_enough else None
     return None
 
 
