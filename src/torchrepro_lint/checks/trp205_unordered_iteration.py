@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from torchrepro_lint.checks.draft import Draft, Place
 from torchrepro_lint.checks.order_doubts import is_drawn, is_of_results, is_within_a_set
+from torchrepro_lint.checks.said_on_purpose import is_on_purpose
 from torchrepro_lint.dataflow import Module, Program, Site
 from torchrepro_lint.dataflow.references import reads_of_target
 from torchrepro_lint.index import ModuleFacts, Scope, last_name
@@ -56,6 +57,7 @@ def _judged(found: Iterable[TextSet], module: Module, program: Program) -> Itera
                 or not holds_only_text(held.made, program)
                 or may_hold_others(site, program)
                 or is_test(module.facts)
+                or is_on_purpose(module.facts, site.node)
                 or is_of_results(site.scope, program)
                 or is_within_a_set(site.node, site.scope, program)
                 or (decision.why in (INDEXED, SAVED, WRITTEN) and _is_evaluated(site, program))
