@@ -104,6 +104,8 @@ def _times(function: Scope, further: int, program: Program) -> Times:
         together = (is_in_one_file and not is_one_of_two) or (on_import and len(callers) > 1)
         return "often" if "often" in worst else "unknown" if together or "unknown" in worst else "once"
     name = function.own_name
+    if not _handed_to(function, program) <= _RUNS_IT_ONCE and name in _ONCE:
+        return "unknown"  # `schedule.every().day.do(train)`
     handed_over = not _handed_to(function, program).isdisjoint(_RUNS_IT_ONCE)
     if _is_whole_run(function, program) or handed_over:
         return "once"
