@@ -144,6 +144,8 @@ def _put_in(node: ast.expr, parents: Parents) -> list[tuple[ast.expr, bool]]:
             own = [(items, True)]
         case ast.Set() | ast.SetComp():
             own = [(node, True)]
+        case ast.BinOp(left=left, op=ast.BitOr() | ast.BitXor(), right=right):  # of keys
+            own = [(left, True), (right, True)]
         case _:
             own = []
     match parents[node]:

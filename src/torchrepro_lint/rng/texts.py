@@ -208,6 +208,8 @@ class Texts(Domain[Text]):
             return _OTHER
         if wraps in _SAME_ITEMS and call.args:
             whole = of(call.args[-1], scope)
+            if wraps == "frozenset" and self.on_every_way:  # whose order is that of subsets, which sorts nothing
+                return whole._replace(own=Evidence.OTHER, places=())
             return whole._replace(own=whole.items if wraps in _HASHABLE else Evidence.OTHER, places=())
         if wraps == "zip" and call.args:
             if isinstance(call.args[0], ast.Starred):
