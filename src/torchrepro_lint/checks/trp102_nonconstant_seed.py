@@ -50,7 +50,7 @@ from torchrepro_lint.syntax import Import, import_name, replace
 
 _MEANT = re.compile(
     r"randomi[sz]e (?:the )?seed|new (?:\w+ )?seed|different|on purpose|intention|deliberate|otherwise"
-    r"|\bor (?:an? )?(?:specific|fixed|other)\b",
+    r"|\bor (?:an? )?(?:specific|fixed|other)\b|\b(?:each|every) (?:time|run)\b",
     re.IGNORECASE,
 )
 _LOADS = frozenset({"load_state_dict", "load_checkpoint"})
@@ -93,7 +93,7 @@ def _chosen(
 ) -> Draft:
     facts = source.scope.facts
     direct = any(a is seedings[0].call for a in facts.ancestors(value))
-    edits = seed_edits(program, value, source, seedings)
+    edits = seed_edits(program, value, source, seedings) if not _hashes_anew(source, program) else ()
     at_value = bool(edits) and edits[0].range == facts.range(value)
     places = [(value, source.scope)] if at_value else [(s.call, s.scope) for s in seedings]
     varies = is_worker_init(source.scope) or tells_apart(source.node)  # each call still draws its own numbers
@@ -119,6 +119,12 @@ def _chosen(
             or not all(runs_once(program, *p) for p in places)
         ),
     )
+
+
+def _hashes_anew(source: Source, program: Program) -> bool:
+    """Whether what is hashed is new in every run itself, so that another hash would not help."""
+    hashed = source.node.args if tells_apart(source.node) else []
+    return any(Entropy(program).sources(value, source.scope) for value in hashed)
 
 
 def _undoes(call: ast.Call, scope: Scope, program: Program) -> bool:
@@ -285,8 +291,10 @@ def _is_repeated(call: Call, program: Program) -> bool:
 
 
 def _is_left_to_a_person(call: Call, program: Program) -> bool:
-    """Whether a call may run more than once, undo another seed, or be what a user asked for."""
-    runs_alone = is_worker_init(call.scope) or runs_once(program, call.node, call.scope)
+    """Whether a call may run more than once, also in each of several ranks that would draw alike, undo another seed, or
+    be what a user asked for."""
+    is_of_worker = is_worker_init(call.scope)
+    runs_alone = is_of_worker or (runs_once(program, call.node, call.scope) and not has_ranks(call.facts, program))
     return not runs_alone or _undoes(call.node, call.scope, program) or _is_asked_for(call.node, call.scope)
 
 
