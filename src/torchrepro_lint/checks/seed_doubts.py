@@ -79,6 +79,7 @@ def is_unclear(
         or _is_private(seeding)
         or _repeats_names(seeding, families, place, program)
         or _has_no_number(seeding, program)
+        or _tells_new_seed(seeding)
         or ("torch" in families and any(map(is_of_torch, seeding.met)))
         or _has_seeder(facts, program)
         or _lacks_names(facts)
@@ -235,6 +236,13 @@ def _has_no_number(seeding: Seeding, program: Program) -> bool:
             if _is_left_out(name, scope, seeding, program):
                 return True
     return False
+
+
+def _tells_new_seed(seeding: Seeding) -> bool:
+    """Whether the program takes a new seed and keeps the number, which seeds below would make untrue:
+    `print(torch.seed())`."""
+    taken = (site for site in seeding.calls("seed") if not site[0].args and not site[0].keywords)
+    return any(not isinstance(scope.facts.parents[call], ast.Expr) for call, scope in taken)
 
 
 def _is_left_out(name: ast.Name, scope: Scope, seeding: Seeding, program: Program) -> bool:

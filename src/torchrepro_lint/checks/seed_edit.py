@@ -18,7 +18,7 @@ from torchrepro_lint.checks.seed_met import (
     Declaration,
     beside,
     from_environment,
-    is_asked_for,
+    is_said_to_differ,
     negative_option,
     of_learner,
     on_all_devices,
@@ -166,7 +166,8 @@ def _seeded(
     if place is None or ranks is None or (ranks.variable and place.scope.binding_scope(ranks.added) is not None):
         return None
     switched = _negative_option(seeding, place)
-    is_wanted = switched is not None and is_asked_for(switched)
+    option = place.own.option if place.own is not None else None
+    is_wanted = option is not None and is_said_to_differ(option.name, seeding)
     number = number_at(program, seeding, found, place)
     if switched is not None and place.own is not None:
         number = number._replace(text=place.own.read)

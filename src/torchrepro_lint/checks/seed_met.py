@@ -42,9 +42,13 @@ _SEEDS = re.compile(r"seed|random|rng|reprod|determin|init|set_?up", re.IGNORECA
 _PROMISED = re.compile(r"\bdefault(?:s to|:|=| is)?\s*(\d+)\b", re.IGNORECASE)
 _ASKED = re.compile(
     r"\b(?:set|pass|give|specify|use) (?:it|this)\b|\bnon-?determin|\bNone\s*(?:=|[-=]>|→|means?\b)"
-    r"|(?:^|[\s(\"'])-1 ?(?:=|:|[-=]>|→|for|means?\b|gives?\b) ?(?:an? )?random"
+    r"|\b(?:leave (?:it |this )?(?:out|away)|omit)\b"
     r"|\b(?:if|when|unless) (?:not |un)?(?:set|given|passed|provided|specified)\b"
     r"|\b(?:for|of) (?:\w+ ){0,3}(?:selection|sampling|shuffling|splits?|splitting)\b",
+    re.IGNORECASE,
+)
+_OFF = re.compile(
+    r"(?:^|[\s(\"'])(?:-1|0|None) ?(?:=|:|[-=]>|→|for|means?\b|gives?\b) ?(?:an? )?(?:random|different|new|no seed)",
     re.IGNORECASE,
 )
 _TOLD = re.compile(r"(\bdefault(?:s to|:|=| is)?\s*)(?:-1|None)\b", re.IGNORECASE)
@@ -228,7 +232,13 @@ def _promised(option: Declaration) -> int | None:
     return int(found[1]) if found is not None else None
 
 
-def is_asked_for(option: Declaration) -> bool:
+def is_said_to_differ(name: str, seeding: Seeding) -> bool:
+    """Whether the help of an option says that one of its values gives other numbers each time: "0 for a random seed"."""
+    told = (keyword_value(c, "help") for facts in seeding.visited for c, _ in declarations(name, facts))
+    return any(isinstance(t, ast.Constant) and isinstance(t.value, str) and _OFF.search(t.value) for t in told)
+
+
+def _is_asked_for(option: Declaration) -> bool:
     """Whether the help of an option says what giving it does, or what a run without it is like: by default the author
     does not want that. Or that it is for one thing alone."""
     told = keyword_value(option.call, "help")
@@ -261,7 +271,7 @@ def switched_on(program: Program, seeding: Seeding, found: Unseeded, process: Sc
         number = str(usual or int(_wants_more_than_none(last)))
         edits = (*with_default(option, number, program), *added)
         is_doubtful = warns(last) or is_for_something_else(last, program) or _is_of_commands(option, program)
-        return Fix(edits, is_doubtful or is_asked_for(option)) if is_enough else None
+        return Fix(edits, is_doubtful or _is_asked_for(option)) if is_enough else None
     return None
 
 
