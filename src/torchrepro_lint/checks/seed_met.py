@@ -233,7 +233,7 @@ def _promised(option: Declaration) -> int | None:
 
 
 def is_said_to_differ(name: str, seeding: Seeding) -> bool:
-    """Whether the help of an option says that one of its values gives other numbers each time: "0 for a random seed"."""
+    """Whether the help of an option says that a value of it gives other numbers each time: "0 for a random seed"."""
     told = (keyword_value(c, "help") for facts in seeding.visited for c, _ in declarations(name, facts))
     return any(isinstance(t, ast.Constant) and isinstance(t.value, str) and _OFF.search(t.value) for t in told)
 
