@@ -41,6 +41,10 @@ def added(text: str, name: str = "generator", value: str = "g", style: Style = N
         ("x = [DataLoader(a) for a in b]", "x = [DataLoader(a, generator=g) for a in b]"),
         ("DataLoader(\n    a,\n    b=1,\n)", "DataLoader(\n    a,\n    b=1,\n    generator=g,\n)"),
         ("DataLoader(\n    a,\n    b=1\n)", "DataLoader(\n    a,\n    b=1,\n    generator=g\n)"),
+        (
+            "DataLoader(\n    a,\n    b=1  # one\n)",
+            "DataLoader(\n    a,\n    b=1,  # one\n    generator=g\n)",
+        ),
         ("DataLoader(\n    a,\n)", "DataLoader(\n    a,\n    generator=g,\n)"),
         ("DataLoader(a,\n           b=1)", "DataLoader(a,\n           b=1,\n           generator=g)"),
         (
