@@ -288,8 +288,8 @@ def _within_width(facts: ModuleFacts, call: ast.Call, edit: Edit, style: Style) 
 
 
 def _below_comment(facts: ModuleFacts, call: ast.Call, edit: Edit) -> Edit:
-    """A new line for an argument, below a comment that stands behind the last one, or behind that and the bracket: it is
-    about that."""
+    """A new line for an argument, below a comment that stands behind the last one, or behind that and the bracket: it
+    is about that."""
     source, start = facts.source, edit.range.start
     line = source.line(start.line)
     closing, mark, comment = line[start.column - 1 :].partition("#")
