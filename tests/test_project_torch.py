@@ -87,6 +87,27 @@ def test_setup_py(tmp_path: Path, setup: str, wanted: str | None) -> None:
     assert project_torch(tmp_path) == wanted
 
 
+@pytest.mark.parametrize(
+    ("name", "text", "wanted"),
+    [
+        ("setup.cfg", "[options]\ninstall_requires =\n    numpy\n    torch==1.4.0\n", "==1.4.0"),
+        ("setup.cfg", "[options]\ninstall_requires = torch>=1.2,<1.6\n[flake8]\nignore = E501\n", ">=1.2,<1.6"),
+        ("Pipfile", "[packages]\nnumpy = '*'\ntorch = '==1.5.0'\n", "==1.5.0"),
+        ("Pipfile", "[packages]\ntorch = {version = '~=1.4.0', index = 'x'}\n", "~=1.4.0"),
+        ("Pipfile", "[packages]\ntorch = '*'\n", None),
+        ("requirement.txt", "torch==1.3.1\n", "==1.3.1"),
+        ("requirements/base.txt", "torch==1.5.0\n", "==1.5.0"),
+        ("Dockerfile", "FROM pytorch/pytorch:1.2-cuda10.0-cudnn7-runtime\n", ">=1.2"),
+        ("Dockerfile", "FROM pytorch/pytorch:2.1.0-cuda12.1-cudnn8-runtime\n", None),
+    ],
+)
+def test_other_lists(tmp_path: Path, name: str, text: str, wanted: str | None) -> None:
+    path = tmp_path / name
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(text)
+    assert project_torch(tmp_path) == wanted
+
+
 def test_pyproject_goes_first_and_the_plain_requirements_next(tmp_path: Path) -> None:
     assert project_torch(tmp_path) is None
     (tmp_path / "requirements-dev.txt").write_text("torch==2.0\n")

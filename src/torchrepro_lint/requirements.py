@@ -1,8 +1,8 @@
 """What a project asks for of a package, in its own lists of dependencies.
 
-Reads the tables of a `pyproject.toml` (standard and Poetry), `requirements*.txt`, the environment files of conda and a
-`setup.py`, all in one folder; and what its README says of PyTorch. Resolves nothing, and does not say what a specifier
-means.
+Reads the tables of a `pyproject.toml` (standard and Poetry) and of a `Pipfile`, `requirements*.txt`, also in a folder
+`requirements`, the environment files of conda, a `setup.py` and a `setup.cfg`, all of one folder; and what its README
+and its Dockerfile say of PyTorch. Resolves nothing, and does not say what a specifier means.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _POETRY_RANGE = r"(?P<sign>\^|~(?!=))\s*(?P<version>\d+(?:\.\d+)*)"
 
 _MAX_READ = 200_000  # bytes of a README or a setup.py
 _RELEASE = r"(?<![\w.])v?([012]\.\d{1,2}(?:\.\d{1,2})?)(?!\.?\d)"
-_TORCH = r"(?:(?<![\w/-])|(?<=badge/))(?:[Pp]y)?[Tt]orch"
+_TORCH = r"(?:(?<![\w/-])|(?<=badge/)|(?<=pytorch/))(?:[Pp]y)?[Tt]orch"  # the last: an image, `pytorch/pytorch:1.2`
 _LINK = r"\]\([^)\s]{0,100}\)"
 _WORD = r"(?:(?:[Vv]ersions?|版本)[^\w\n]{0,9})?"
 # `1.1.0 <= PyTorch`, `[PyTorch](https://pytorch.org) version: 1.4`, `img.shields.io/badge/PyTorch-1.4-red`
@@ -87,7 +87,8 @@ def of_pyproject(path: Path, document: Mapping[str, Any]) -> Iterator[Requiremen
 def of_lists(folder: Path, refused: Refused = lambda path, reason: None) -> Iterator[Requirement]:
     """What `requirements.txt`, then its siblings such as `requirements-dev.txt`, ask for; `refused` is told of those
     that cannot be read."""
-    for path in sorted(_named(folder, "requirements", ".txt"), key=lambda path: (len(path.name), path.name)):
+    lists = sorted(_named(folder, "requirement", ".txt"), key=lambda path: (len(path.name), path.name))
+    for path in (*lists, *sorted(_named(folder / "requirements", "", ".txt"))):
         for line in _lines(path, refused):
             yield from _requirement(path, line)
 
@@ -100,18 +101,29 @@ def of_environments(folder: Path, refused: Refused = lambda path, reason: None) 
 
 
 def of_setup(folder: Path) -> Iterator[Requirement]:
-    """What the requirement strings of a `setup.py` ask for of torch."""
+    """What the requirement strings of a `setup.py` ask for of torch, and the lines of a `setup.cfg`."""
     path = folder / "setup.py"
     for line in _start_of(path).splitlines():
         for text in re.findall(_IN_SETUP, "" if line.lstrip().startswith("#") else line):
             yield from _requirement(path, text)
+    path = folder / "setup.cfg"
+    for line in _start_of(path).splitlines():
+        yield from _requirement(path, line.removeprefix("install_requires").lstrip(" ="))
+
+
+def of_pipfile(path: Path, document: Mapping[str, Any]) -> Iterator[Requirement]:
+    """What the parsed `Pipfile` at `path` asks for; its notation is the standard one."""
+    for table in ("packages", "dev-packages"):
+        for name, value in _table(document.get(table)).items():
+            text = value.get("version") if isinstance(value, Mapping) else value
+            is_known = isinstance(text, str) and is_version(text)
+            yield Requirement(path, name.lower(), name, text if is_known else None)
 
 
 def torch_of_readme(folder: Path) -> list[str]:
-    """The releases of PyTorch that the READMEs of a folder speak of, such as `1.4.0`."""
-    texts = (
-        _start_of(path) for path in sorted(p for p in _named(folder, "", "") if p.name.lower().startswith("readme"))
-    )
+    """The releases of PyTorch that the READMEs and the Dockerfiles of a folder speak of, such as `1.4.0`."""
+    told = ("readme", "dockerfile")
+    texts = (_start_of(path) for path in sorted(p for p in _named(folder, "", "") if p.name.lower().startswith(told)))
     return [before or behind for text in texts for before, behind in re.findall(_IN_README, text)]
 
 

@@ -41,6 +41,10 @@ def added(text: str, name: str = "generator", value: str = "g", style: Style = N
         ("x = [DataLoader(a) for a in b]", "x = [DataLoader(a, generator=g) for a in b]"),
         ("DataLoader(\n    a,\n    b=1,\n)", "DataLoader(\n    a,\n    b=1,\n    generator=g,\n)"),
         ("DataLoader(\n    a,\n    b=1\n)", "DataLoader(\n    a,\n    b=1,\n    generator=g\n)"),
+        (
+            "DataLoader(\n    a,\n    b=1  # one\n)",
+            "DataLoader(\n    a,\n    b=1,  # one\n    generator=g\n)",
+        ),
         ("DataLoader(\n    a,\n)", "DataLoader(\n    a,\n    generator=g,\n)"),
         ("DataLoader(a,\n           b=1)", "DataLoader(a,\n           b=1,\n           generator=g)"),
         (
@@ -79,7 +83,7 @@ WIDE = "x" * 90
          f"f(\n    DataLoader(\n        a,\n        {WIDE},\n        generator=g,\n    )\n)"),
         (f"DataLoader(\n    a, {WIDE}, *b, **c,\n)",
          f"DataLoader(\n    a,\n    {WIDE},\n    *b,\n    generator=g,\n    **c,\n)"),
-        (f"DataLoader(\n    a, {WIDE}  # all\n)", f"DataLoader(\n    a, {WIDE},\n    generator=g  # all\n)"),
+        (f"DataLoader(\n    a, {WIDE}  # all\n)", f"DataLoader(\n    a, {WIDE},  # all\n    generator=g\n)"),
         (f"DataLoader(a, {WIDE}, **c)", f"DataLoader(a, {WIDE},\n           generator=g, **c)"),
         (f"'{WIDE * 2}'; DataLoader({WIDE[:30]})", f"'{WIDE * 2}'; DataLoader({WIDE[:30]}, generator=g)"),
         (f"f'{{DataLoader({WIDE})}}'", f"f'{{DataLoader({WIDE}, generator=g)}}'"),

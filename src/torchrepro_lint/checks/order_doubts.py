@@ -11,6 +11,7 @@ import ast
 import re
 from collections import Counter
 
+from torchrepro_lint.checks.said_on_purpose import is_on_purpose
 from torchrepro_lint.dataflow import Program, Site, remembered_in_file
 from torchrepro_lint.dataflow.enclosing import loops_around
 from torchrepro_lint.index import ModuleFacts, Scope, last_name, names_in
@@ -54,6 +55,7 @@ def is_unclear(listing: Listing, decision: Decision, program: Program) -> bool:
         decision.why in ONE_OF_THEM
         or (decision.why == GIVEN and not isinstance(decision.node, ast.Yield | ast.YieldFrom))  # a list for nobody
         or is_test(facts)
+        or is_on_purpose(facts, listing.node)
         or _is_shared_out(decision, facts)
         or _is_for_evaluation(facts, program)
         or _is_tried_out(listing, program)

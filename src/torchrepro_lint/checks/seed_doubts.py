@@ -14,10 +14,10 @@ from torchrepro_lint.checks.seed_place import Place, divides_data
 from torchrepro_lint.dataflow import CallSite, Program, remembered_in_file
 from torchrepro_lint.dataflow.binding import argument_for
 from torchrepro_lint.dataflow.conditions import conditions
-from torchrepro_lint.dataflow.execution_count import is_called_in_a_loop
-from torchrepro_lint.index import FunctionNode, ModuleFacts, Scope, calls_in, last_name, walk
+from torchrepro_lint.dataflow.execution_count import is_called_in_a_loop, runs_often
+from torchrepro_lint.index import FunctionNode, ModuleFacts, Scope, calls_in, keyword_value, last_name, walk
 from torchrepro_lint.project.contents import lies_with_tests
-from torchrepro_lint.project.declarations import names_options_at_run_time, option_names
+from torchrepro_lint.project.declarations import declarations, names_options_at_run_time, option_names
 from torchrepro_lint.rng.draws import draw_at
 from torchrepro_lint.rng.own_seed import own_seed, stored_in
 from torchrepro_lint.rng.predicates import about_seed
@@ -54,6 +54,12 @@ _ROUND = re.compile(r"(?:(?:current|this|last|fl|comm|global)_)+round(?:_(?:num|
 _DIFFERS = re.compile(r"#.*\b(?:non-?|not (?:be )?|un|ir)(?:reproducib|repeatab)", re.IGNORECASE)
 _TURNED_OFF = re.compile(r"^[\w.]+(?: = [\w.]+)?\(", re.MULTILINE)  # a statement in a string
 _OF_MANY = re.compile(r"(?:(?:client|node|partition|party|peer)_?(?:id|idx|index|num|number)|cid)", re.IGNORECASE)
+_SETTING = re.compile(
+    r"lr|learning_rate|weight_decay|momentum|dropout|batch_size|hidden(?:_(?:size|dim|units))?|(?:n|num)_?layers|depth"
+)
+_HIDES = r"(?i)\bdifferential(?:ly)?[ _-]?priva|\bdp[_-]?sgd\b"
+_REPEATED = re.compile(r"(?:run|trial|member|repetition|replicate)(?:_?(?:id|idx|index|num|number|no))?", re.IGNORECASE)
+_IN_ARRAY = r"\b(?:SLURM_ARRAY_TASK_ID|PBS_ARRAY_?(?:ID|INDEX)|SGE_TASK_ID|LSB_JOBINDEX)\b"
 _OF_ONE_THING = re.compile(r"(?:split|fold|data|shuffle|env|eval|test|valid|sampl|noise)\w*seed", re.IGNORECASE)
 
 
@@ -73,6 +79,7 @@ def is_unclear(
         or _is_private(seeding)
         or _repeats_names(seeding, families, place, program)
         or _has_no_number(seeding, program)
+        or _tells_new_seed(seeding)
         or ("torch" in families and any(map(is_of_torch, seeding.met)))
         or _has_seeder(facts, program)
         or _lacks_names(facts)
@@ -80,6 +87,7 @@ def is_unclear(
         or (process is None and any(seeding.calls("share_memory")) and starts_processes(seeding, program))
         or lies_with_tests(seeding.entry.facts)
         or is_turned_off({seeding.entry.facts.source.path}, program)
+        or _may_be_missing(families, facts)
         or _imports_late(facts)
         or _loads_late(seeding)
         or _is_said_to_differ(place)
@@ -122,12 +130,26 @@ def _may_be_another_number(seeding: Seeding, place: Place, program: Program) -> 
 
 
 def _draws_options(seeding: Seeding, families: Collection[str], program: Program) -> bool:
-    """Whether the program draws the values of its own options, as in a search in which each run tries others:
-    `args.lr = random.random()`."""
+    """Whether the program draws the values of its own options or settings, as in a search in which each run tries
+    others: `args.lr = random.random()`."""
     options = sorted({name for facts in seeding.visited for name in option_names(facts)})
     sets = (made for facts in seeding.visited for name in options for made in facts.attribute_sets.get(name, ()))
     theirs = (made for made in sets if ast.unparse(made.target.value) != "self")
-    return any(made.value is not None and _is_drawn(made.value, made.scope, families, program) for made in theirs)
+    if any(made.value is not None and _is_drawn(made.value, made.scope, families, program) for made in theirs):
+        return True
+    sites = (site for facts in seeding.visited for site in _named_as_draws(facts) if seeding.runs(*site))
+    return any(_is_tried(*site, families, program) for site in sites)
+
+
+def _is_tried(call: ast.Call, scope: Scope, families: Collection[str], program: Program) -> bool:
+    """Whether a run draws one of its own settings, by its name, a single time: `lr = 10 ** random.uniform(-4, -1)`."""
+    statement = scope.facts.statement(call)
+    targets = statement.targets if isinstance(statement, ast.Assign) else []
+    is_setting = any(isinstance(t, ast.Name) and _SETTING.fullmatch(t.id) for t in targets)
+    if not is_setting or runs_often(program, call, scope):
+        return False
+    draw = draw_at(call, scope, program)
+    return draw is not None and draw.kind == "sample" and draw.family != "torch" and draw.family in families
 
 
 @remembered_in_file
@@ -143,7 +165,7 @@ def is_one_round(facts: ModuleFacts) -> bool:
 def _is_private(seeding: Seeding) -> bool:
     """Whether noise is to hide what the data are: who knows the seed can take it away."""
     packages = catalogue.table("frameworks")["private"]["packages"]
-    return any(not facts.packages.isdisjoint(packages) for facts in seeding.visited)
+    return any(not f.packages.isdisjoint(packages) or f.source.matches(_HIDES) for f in seeding.visited)
 
 
 def _has_training_turned_off(seeding: Seeding, program: Program) -> bool:
@@ -161,8 +183,17 @@ def _has_seeds_turned_off(seeding: Seeding, program: Program) -> bool:
 
 
 def _is_one_of_many(facts: ModuleFacts) -> bool:
-    """Whether a program is told which of several it is that learn together, `--client-id`: all would draw alike."""
-    return any(map(_OF_MANY.fullmatch, option_names(facts)))
+    """Whether a program is told which of several it is that learn together, `--client-id`, or that are averaged, by a
+    number, `--run 3`, also that of a task in an array of jobs: all would draw alike."""
+    if any(map(_OF_MANY.fullmatch, option_names(facts))) or facts.source.matches(_IN_ARRAY):
+        return True
+    return any(_is_number(name, facts) for name in option_names(facts) if _REPEATED.fullmatch(name))
+
+
+def _is_number(option: str, facts: ModuleFacts) -> bool:
+    """Whether an option is declared as a whole number."""
+    types = (keyword_value(call, "type") for call, _ in declarations(option, facts))
+    return any(isinstance(kind, ast.Name) and kind.id == "int" for kind in types)
 
 
 def _is_off(call: ast.Call, scope: Scope, program: Program) -> bool:
@@ -205,6 +236,13 @@ def _has_no_number(seeding: Seeding, program: Program) -> bool:
             if _is_left_out(name, scope, seeding, program):
                 return True
     return False
+
+
+def _tells_new_seed(seeding: Seeding) -> bool:
+    """Whether the program takes a new seed and keeps the number, which seeds below would make untrue:
+    `print(torch.seed())`."""
+    taken = (site for site in seeding.calls("seed") if not site[0].args and not site[0].keywords)
+    return any(not isinstance(scope.facts.parents[call], ast.Expr) for call, scope in taken)
 
 
 def _is_left_out(name: ast.Name, scope: Scope, seeding: Seeding, program: Program) -> bool:
@@ -274,10 +312,18 @@ def _belongs_in_seeder(seeding: Seeding, process: Scope | None, families: Collec
 
 
 def _imports_late(facts: ModuleFacts) -> bool:
-    """Whether a file imports torch at its top for annotations alone, and in functions where it needs it: it should load
-    without torch."""
+    """Whether a file imports torch in functions alone where it needs it, and at its top not or for annotations: it
+    should load without torch."""
     held = [facts.parents.get(b.node) for b in facts.imports if b.target.partition(".")[0] == "torch"]
-    return any(map(is_for_typing, held)) and not any(isinstance(holder, ast.Module) for holder in held)
+    is_late = any(is_for_typing(h) or isinstance(h, ast.FunctionDef) for h in held)
+    return is_late and all(is_for_typing(h) or isinstance(h, ast.FunctionDef) for h in held)
+
+
+def _may_be_missing(families: Collection[str], facts: ModuleFacts) -> bool:
+    """Whether a file does without numpy where it is not installed, or imports it for one of its uses only:
+    `except ImportError: np = None`."""
+    held = [facts.parents.get(b.node) for b in facts.imports if b.target.partition(".")[0] == "numpy"]
+    return "numpy" in families and bool(held) and all(isinstance(h, ast.If | ast.Try) for h in held)
 
 
 def _loads_late(seeding: Seeding) -> bool:

@@ -10,6 +10,7 @@ import ast
 from collections.abc import Collection, Sequence
 
 from torchrepro_lint.checks.draft import Fix, made
+from torchrepro_lint.checks.said_on_purpose import are_runs_to_differ
 from torchrepro_lint.checks.seed_calls import by_own_seeder, number_at, seed_calls
 from torchrepro_lint.checks.seed_doubts import is_unclear
 from torchrepro_lint.checks.seed_families import families_of, is_fresh
@@ -17,6 +18,7 @@ from torchrepro_lint.checks.seed_met import (
     Declaration,
     beside,
     from_environment,
+    is_said_to_differ,
     negative_option,
     of_learner,
     on_all_devices,
@@ -31,6 +33,7 @@ from torchrepro_lint.rng.usual_seed import usual_seed
 from torchrepro_lint.seeding import cells
 from torchrepro_lint.seeding.processes import (
     RankSeed,
+    in_forked,
     in_launched,
     in_pool,
     is_spawned_for_each_run,
@@ -69,7 +72,9 @@ def seed_fix(program: Program, seeding: Seeding, found: Unseeded) -> Fix | None:
     if len(known) < len(fixes) or not known:
         return None
     may_be_elsewhere = not found.draws and (starts_processes(seeding, program) or _fits_no_model(seeding, program))
-    may_be_elsewhere = may_be_elsewhere or any(in_launched(witness, program) for witness in found.draws.values())
+    witnesses = found.draws.values()
+    may_be_elsewhere = may_be_elsewhere or any(in_launched(w, program) or in_forked(w) for w in witnesses)
+    may_be_elsewhere = may_be_elsewhere or are_runs_to_differ(seeding.entry.facts)
     edits = tuple(dict.fromkeys(e for fix in known for e in made(fix.edits)))
     return Fix(edits, may_be_elsewhere or any(fix.unsafe for fix in known))
 
@@ -161,6 +166,8 @@ def _seeded(
     if place is None or ranks is None or (ranks.variable and place.scope.binding_scope(ranks.added) is not None):
         return None
     switched = _negative_option(seeding, place)
+    option = place.own.option if place.own is not None else None
+    is_wanted = option is not None and is_said_to_differ(option.name, seeding)
     number = number_at(program, seeding, found, place)
     if switched is not None and place.own is not None:
         number = number._replace(text=place.own.read)
@@ -173,7 +180,7 @@ def _seeded(
         lines = [f"if {number.text} >= 0:", *(indentation(place.scope.facts) + line for line in lines)]
         edits = (*edits, *with_default(switched, str(usual_seed(switched.facts, program)), program))
     is_renamed = any(line.lstrip().startswith("_") for line in lines)  # the module's name has another use
-    is_doubtful = ranks.is_alike or is_renamed or is_unclear(seeding, process, families, place, program)
+    is_doubtful = is_wanted or ranks.is_alike or is_renamed or is_unclear(seeding, process, families, place, program)
     return Fix((*edits, inserted(place, lines)), is_doubtful)
 
 

@@ -42,8 +42,13 @@ _SEEDS = re.compile(r"seed|random|rng|reprod|determin|init|set_?up", re.IGNORECA
 _PROMISED = re.compile(r"\bdefault(?:s to|:|=| is)?\s*(\d+)\b", re.IGNORECASE)
 _ASKED = re.compile(
     r"\b(?:set|pass|give|specify|use) (?:it|this)\b|\bnon-?determin|\bNone\s*(?:=|[-=]>|→|means?\b)"
+    r"|\b(?:leave (?:it |this )?(?:out|away)|omit)\b"
     r"|\b(?:if|when|unless) (?:not |un)?(?:set|given|passed|provided|specified)\b"
     r"|\b(?:for|of) (?:\w+ ){0,3}(?:selection|sampling|shuffling|splits?|splitting)\b",
+    re.IGNORECASE,
+)
+_OFF = re.compile(
+    r"(?:^|[\s(\"'])(?:-1|0|None) ?(?:=|:|[-=]>|→|for|means?\b|gives?\b) ?(?:an? )?(?:random|different|new|no seed)",
     re.IGNORECASE,
 )
 _TOLD = re.compile(r"(\bdefault(?:s to|:|=| is)?\s*)(?:-1|None)\b", re.IGNORECASE)
@@ -133,10 +138,17 @@ def seeds_below(program: Program, met: SeedMet, families: Sequence[str]) -> tupl
     """Seeds of other generators below a call that seeds, where what it is given can be worked out again."""
     facts = met.scope.facts
     statement, seed = _last_of_seeds(facts, facts.statement(met.node)), _copied_seed(program, met)
-    if seed is None or not families:
+    if seed is None or not families or ("numpy" in families and _is_too_large(program, met)):
         return ()
     lines, edits = seed_calls.seed_calls(met.scope, statement, families, seed)
     return (*edits, insert_after(facts, statement, *lines))
+
+
+def _is_too_large(program: Program, met: SeedMet) -> bool:
+    """Whether numpy refuses the number that another generator is seeded with: it takes 32 bits."""
+    seed = met.seeder.seed if met.seeder is not None else None
+    value = program.literal(seed, met.scope) if seed is not None else None
+    return isinstance(value, int) and not 0 <= value < 2**32
 
 
 def _copied_seed(program: Program, met: SeedMet) -> str | None:
@@ -218,6 +230,12 @@ def _promised(option: Declaration) -> int | None:
     told = keyword_value(option.call, "help")
     found = _PROMISED.search(option.facts.text(told)) if isinstance(told, ast.Constant) else None
     return int(found[1]) if found is not None else None
+
+
+def is_said_to_differ(name: str, seeding: Seeding) -> bool:
+    """Whether the help of an option says that a value of it gives other numbers each time: "0 for a random seed"."""
+    told = (keyword_value(c, "help") for facts in seeding.visited for c, _ in declarations(name, facts))
+    return any(isinstance(t, ast.Constant) and isinstance(t.value, str) and _OFF.search(t.value) for t in told)
 
 
 def _is_asked_for(option: Declaration) -> bool:

@@ -38,7 +38,7 @@ def seeded_generator(call: Call, program: Program) -> Fix:
     if call.subclass is not None and isinstance(call.node.func, ast.Attribute) and call.node.func.attr == "__init__":
         return Fix()  # the class should take a generator and hand it on
     exists = allowed_in(program.project.torch_version, catalogue.names("loaders", "arguments")["generator"]["torch"])
-    runs = times(program, call.scope)
+    runs = "often" if _is_handed_out(call, program) else times(program, call.scope)
     if exists == "none" or runs == "often" or same_order.is_made_for_each_epoch(call):
         return Fix()  # made there, it would give each epoch the same order
     loop, seed = _made_above(call, program)
@@ -46,6 +46,13 @@ def seeded_generator(call: Call, program: Program) -> Fix:
     if call.scope.kind != "module" and "torch" in call.scope.function.bindings and not unsafe:
         unsafe = import_name(call.facts, "torch.Generator", call.scope, loop or call.node).text.startswith("_")
     return Fix(partial(_edits, call, loop, seed, program), unsafe)
+
+
+def _is_handed_out(call: Call, program: Program) -> bool:
+    """Whether a method that nobody in sight calls returns a new loader to whoever asks for one: `loaders.train()`."""
+    function = call.scope.function
+    is_method = function.method_class is not None and isinstance(call.facts.parents[call.node], ast.Return)
+    return is_method and not program.callers.in_sight(function)
 
 
 def _made_above(call: Call, program: Program) -> tuple[ast.stmt | None, str]:

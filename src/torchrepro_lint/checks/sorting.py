@@ -9,17 +9,20 @@ import ast
 
 from torchrepro_lint.dataflow import Program
 from torchrepro_lint.dataflow.references import reads_of_target
-from torchrepro_lint.index import ModuleFacts
+from torchrepro_lint.index import ModuleFacts, last_name, walk
 from torchrepro_lint.loading.listings import Listing
 from torchrepro_lint.loading.walks import WalkOrder
 from torchrepro_lint.model import Edit
 from torchrepro_lint.syntax import insert_first, kept_within_width, replace, wrap
 
+_TAKING_SOME = frozenset({"islice", "takewhile", "zip"})
 _BY_NAME = ", key=lambda {0}: {0}.name)"
 
 
 def sorted_items(facts: ModuleFacts, node: ast.expr) -> tuple[Edit, ...]:
-    """Sort what `node` gives."""
+    """Sort what `node` gives; not where the file has another `sorted`."""
+    if has_own_sorted(facts, node):
+        return ()
     match facts.parents[node]:
         case ast.Call(func=ast.Name(id="list") as function, args=[_], keywords=[]):
             return (replace(facts, function, "sorted"),)
@@ -48,6 +51,11 @@ def sorted_items(facts: ModuleFacts, node: ast.expr) -> tuple[Edit, ...]:
     return wrap(facts, node, "sorted(", ")")
 
 
+def has_own_sorted(facts: ModuleFacts, node: ast.expr) -> bool:
+    """Whether the file has another `sorted` where a fix would call it: `from tools import sorted`, `sorted = True`."""
+    return facts.scope_of(node).binding_scope("sorted") is not None
+
+
 def _may_be_min(facts: ModuleFacts) -> bool:
     """For an empty iterator `next` raises StopIteration, which the file may catch."""
     return "min" not in facts.scope.bindings and "StopIteration" not in facts.source.text
@@ -66,9 +74,14 @@ def _sorted_where_made(listing: Listing, program: Program) -> tuple[Edit, ...]:
         first, shorter = (_sorted_entries(listing, program, _BY_NAME.format(name)) for name in ("entry", "e"))
         width = len(facts.source.line(node.lineno)) + sum(len(edit.text) for edit in first)
         return first if width <= (program.project.style.width or width) else shorter
+    if has_own_sorted(facts, node):
+        return ()
     if listing.lazy and isinstance(parent, ast.Assign):
         read = [s for t in parent.targets for s in reads_of_target(t, parent, listing.scope, program)]
-        if any(_is_advanced(s.node, s.scope.facts) for s in read):
+        if any(isinstance(s.scope.facts.parents[s.node], ast.Attribute) for s in read):
+            return ()  # `files.close()`
+        is_left_off = len(read) > 1 and any(_is_left_off(s.node, s.scope.facts) for s in read)
+        if is_left_off or any(_is_advanced(s.node, s.scope.facts) for s in read):
             return wrap(facts, node, "iter(sorted(", "))")
     return sorted_items(facts, node)
 
@@ -76,6 +89,8 @@ def _sorted_where_made(listing: Listing, program: Program) -> tuple[Edit, ...]:
 def _sorted_entries(listing: Listing, program: Program, by_name: str) -> tuple[Edit, ...]:
     """Entries cannot be compared, so they are sorted by name; inside `with`, where they are read."""
     facts, node = listing.scope.facts, listing.node
+    if has_own_sorted(facts, node):
+        return ()
     parent = facts.parents[node]
     names = facts.parents[parent]
     if isinstance(names, ast.ListComp) and _is_named(names):
@@ -104,10 +119,22 @@ def _is_advanced(node: ast.expr, facts: ModuleFacts) -> bool:
     return isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id == "next"
 
 
+def _is_left_off(node: ast.expr, facts: ModuleFacts) -> bool:
+    """Whether an iterator may be left before its end, so that whoever reads it next gets the rest."""
+    match facts.parents[node]:
+        case ast.For(iter=items, body=body) if items is node:
+            return any(isinstance(inner, ast.Break) for statement in body for inner in walk(statement))
+        case ast.Call(func=function):
+            return last_name(function) in _TAKING_SOME
+    return False
+
+
 def sorted_walk(listing: Listing, walked: WalkOrder) -> tuple[Edit, ...]:
     """Sort the folders before they are visited, and the names where they are read; once, where they are read more often
     or shuffled."""
     facts = listing.scope.facts
+    if has_own_sorted(facts, listing.node):
+        return ()
     edits: list[Edit] = []
     if walked.loop is not None and walked.heads:
         edits.append(insert_first(facts, walked.loop, *(f"{name}.sort()" for name in walked.heads)))

@@ -162,12 +162,21 @@ def _is_explained_below(facts: ModuleFacts, statement: ast.stmt) -> bool:
 
 def is_after_speed(facts: ModuleFacts, program: Program) -> bool:
     """Whether a program only uses a model, has nothing to learn, or times what it does, as by
-    `cuda.Event(enable_timing=True)`, in a `def latency()`, or in a file called a benchmark."""
+    `cuda.Event(enable_timing=True)`, in a `def latency()`, or in a file called a benchmark; or keeps nothing, and tells
+    how many images it takes in a second."""
     is_timed = facts.source.matches(r"\benable_timing\s*=\s*True\b|\bdef \w*latency\w*\(")
+    is_timed = is_timed or _tells_throughput(facts)
     is_timed = is_timed or (is_called_benchmark(facts) and not facts.calls.keys().isdisjoint(_CLOCKS))
     found = seedings(facts, program)
     is_in_vain = any(seeding.measures_time or learns_noise(seeding, program) for seeding in found)
     return is_timed or is_in_vain or only_evaluates(facts, program)
+
+
+def _tells_throughput(facts: ModuleFacts) -> bool:
+    """Whether a file waits for the GPU, as before a clock is read, writes a rate out, and saves no model."""
+    if "synchronize" not in facts.calls or "save" in facts.calls:
+        return False
+    return facts.source.matches(r"(?i)\b(?:throughput|(?:images?|imgs?|samples?|tokens?|it) ?/ ?s(?:ec)?)\b")
 
 
 def is_announced(setting: Setting, said: re.Pattern[str] = _SAYS) -> bool:

@@ -50,11 +50,13 @@ from torchrepro_lint.syntax import Import, import_name, replace
 
 _MEANT = re.compile(
     r"randomi[sz]e (?:the )?seed|new (?:\w+ )?seed|different|on purpose|intention|deliberate|otherwise"
-    r"|\bor (?:an? )?(?:specific|fixed|other)\b",
+    r"|\bor (?:an? )?(?:specific|fixed|other)\b|\b(?:each|every) (?:time|run)\b",
     re.IGNORECASE,
 )
 _LOADS = frozenset({"load_state_dict", "load_checkpoint"})
 _SHOWS = frozenset({"print", "info", "debug", "warning", "log", "write", "dump"})
+_ADDS_ROWS = frozenset({"append", "writerow"})
+_SECRETS = r"(?i)\b(?:nonce|passw(?:or)?d|cipher\w*|encrypt\w*|cryptography)\b"
 _COMPUTES = frozenset({"torch", "numpy", "lightning", "pytorch_lightning", "transformers", "accelerate"})
 NONE_IS_RANDOM = {"numpy.random.seed": "seed", "random.seed": "a", "cupy.random.seed": "seed"}
 
@@ -91,7 +93,7 @@ def _chosen(
 ) -> Draft:
     facts = source.scope.facts
     direct = any(a is seedings[0].call for a in facts.ancestors(value))
-    edits = seed_edits(program, value, source, seedings)
+    edits = seed_edits(program, value, source, seedings) if not _hashes_anew(source, program) else ()
     at_value = bool(edits) and edits[0].range == facts.range(value)
     places = [(value, source.scope)] if at_value else [(s.call, s.scope) for s in seedings]
     varies = is_worker_init(source.scope) or tells_apart(source.node)  # each call still draws its own numbers
@@ -111,11 +113,18 @@ def _chosen(
             _is_per_process(source, program)
             or _stands_in(value, source)
             or _names_run(facts, value)
+            or facts.source.matches(_SECRETS)
             or (_kept(facts, program) and any(_undoes(s.call, s.scope, program) for s in seedings))
             or _goes_on(source)
             or not all(runs_once(program, *p) for p in places)
         ),
     )
+
+
+def _hashes_anew(source: Source, program: Program) -> bool:
+    """Whether what is hashed is new in every run itself, so that another hash would not help."""
+    hashed = source.node.args if tells_apart(source.node) else []
+    return any(Entropy(program).sources(value, source.scope) for value in hashed)
 
 
 def _undoes(call: ast.Call, scope: Scope, program: Program) -> bool:
@@ -181,17 +190,29 @@ def _names_run(facts: ModuleFacts, value: ast.expr) -> bool:
 
 @remembered_in_file
 def _named_after(facts: ModuleFacts) -> frozenset[str]:
-    """The variables of which a file makes texts that it keeps under a name: `self.version = str(self.seed)`; or that it
-    keeps under a key, or returns: `{"seed": seed}`."""
+    """The variables of which a file makes texts that are more than shown: `self.version = str(self.seed)`,
+    `makedirs(f"runs/{seed}")`; or that it keeps under a key or in a row, or returns: `{"seed": seed}`."""
     texts = (n for call, _ in (*facts.calls.get("str", ()), *facts.calls.get("format", ())) for n in call.args)
     kept = [n for n in texts if isinstance(facts.statement(n), ast.Assign)]
     for node in walk(facts.tree):
         match node:
             case ast.Dict(values=values):
                 kept += values
+            case ast.FormattedValue(value=value) if not _is_in_shown(facts, node):
+                kept.append(value)
+            case ast.Call(func=ast.Name(id="dict"), keywords=given):
+                kept += (keyword.value for keyword in given)
+            case ast.Call(args=[ast.List(elts=row) | ast.Tuple(elts=row)]) if last_name(node.func) in _ADDS_ROWS:
+                kept += row
             case ast.Return(value=ast.Name() as value) if not _is_dropped(facts, node):
                 kept.append(value)
     return frozenset(ast.unparse(n) for n in kept if isinstance(n, ast.Name | ast.Attribute))
+
+
+def _is_in_shown(facts: ModuleFacts, node: ast.AST) -> bool:
+    """Whether a part of a text is that of one which is printed or logged."""
+    calls = (outer for outer in facts.ancestors(node) if isinstance(outer, ast.Call))
+    return any(last_name(call.func) in _SHOWS for call in calls)
 
 
 def _is_dropped(facts: ModuleFacts, returned: ast.Return) -> bool:
@@ -270,8 +291,10 @@ def _is_repeated(call: Call, program: Program) -> bool:
 
 
 def _is_left_to_a_person(call: Call, program: Program) -> bool:
-    """Whether a call may run more than once, undo another seed, or be what a user asked for."""
-    runs_alone = is_worker_init(call.scope) or runs_once(program, call.node, call.scope)
+    """Whether a call may run more than once, also in each of several ranks that would draw alike, undo another seed, or
+    be what a user asked for."""
+    is_of_worker = is_worker_init(call.scope)
+    runs_alone = is_of_worker or (runs_once(program, call.node, call.scope) and not has_ranks(call.facts, program))
     return not runs_alone or _undoes(call.node, call.scope, program) or _is_asked_for(call.node, call.scope)
 
 

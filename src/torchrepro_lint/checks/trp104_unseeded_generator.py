@@ -31,6 +31,7 @@ from torchrepro_lint.rng.usual_seed import usual_seed
 from torchrepro_lint.seeding.training import is_named_otherwise, trains_nothing
 from torchrepro_lint.syntax import replace, top_line
 
+_STARTS = frozenset({"Pool", "Process", "ProcessPoolExecutor", "Parallel", "spawn", "start_processes"})
 _MEANT = re.compile(
     r"random(?:ly)? (?:choos|initiali[sz]|pick|seed|select|start)|(?:initiali[sz]|seed|start)ed? random(?:ly)?",
     re.IGNORECASE,
@@ -64,6 +65,7 @@ def check(module: Module, program: Program) -> Iterator[Draft]:
             or not runs_once(program, call.node, call.scope)
             or _is_meant(call)
             or _is_for_others(call, program)
+            or _is_for_processes(call)
             or (left_out is not None and _is_of_package(call.facts, program))
             or (bool(call.facts.source.cells) and trains_nothing(call.facts, program))
             or is_named_otherwise(call.facts, program),
@@ -155,6 +157,12 @@ def _is_for_others(call: Call, program: Program) -> bool:
     """Whether a library has one generator for all who import it, which no program in sight does."""
     is_shared = call.scope.function.kind == "module" and not call.facts.source.cells
     return is_shared and not files_of_programs(call.facts, program.project)
+
+
+def _is_for_processes(call: Call) -> bool:
+    """Whether a file that starts processes has a generator at its top: those that import the file again would all begin
+    with the same numbers."""
+    return call.scope.kind == "module" and not _STARTS.isdisjoint(call.facts.calls)
 
 
 def _is_of_package(facts: ModuleFacts, program: Program) -> bool:

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 
 from torchrepro_lint.checks.argument_edit import passing
 from torchrepro_lint.checks.draft import Draft
+from torchrepro_lint.checks.said_on_purpose import is_on_purpose
 from torchrepro_lint.dataflow import Call, Module, Program, remembered, remembered_in_file
 from torchrepro_lint.dataflow.execution_count import runs_often, runs_once
 from torchrepro_lint.elements import Certainty
@@ -35,6 +36,7 @@ def check(module: Module, program: Program) -> Iterator[Draft]:
         edits = () if often else passing(call, SEED, seed, position(call))
         is_beside = alike[call.name, call.scope] > 1
         unsafe = _draws_at_once(call) and (is_beside or not runs_once(program, call.node, call.scope))
+        unsafe = unsafe or is_on_purpose(call.facts, call.node)
         unsafe = unsafe or (seed.isdecimal() and _has_option(module.facts, program))
         known = is_unseeded(call.scope, program)
         yield Draft(

@@ -7,12 +7,13 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from torchrepro_lint.checks.draft import Draft, Place
 from torchrepro_lint.checks.order_doubts import is_drawn, is_of_results, is_within_a_set
+from torchrepro_lint.checks.said_on_purpose import is_on_purpose
 from torchrepro_lint.dataflow import Module, Program, Site
 from torchrepro_lint.dataflow.references import reads_of_target
 from torchrepro_lint.index import ModuleFacts, Scope, last_name
 from torchrepro_lint.loading.decisions import INDEXED, SAVED, WRITTEN
 from torchrepro_lint.loading.looked_at import EVALUATION
-from torchrepro_lint.loading.sets import TextSet, holds_only_text, taken_from, text_sets
+from torchrepro_lint.loading.sets import TextSet, holds_only_text, may_hold_others, taken_from, text_sets
 from torchrepro_lint.model import Edit
 from torchrepro_lint.project.contents import is_test
 from torchrepro_lint.rng.texts import Evidence
@@ -54,7 +55,9 @@ def _judged(found: Iterable[TextSet], module: Module, program: Program) -> Itera
                 edits=edits[function],
                 unsafe=held.evidence is not Evidence.SURE
                 or not holds_only_text(held.made, program)
+                or may_hold_others(site, program)
                 or is_test(module.facts)
+                or is_on_purpose(module.facts, site.node)
                 or is_of_results(site.scope, program)
                 or is_within_a_set(site.node, site.scope, program)
                 or (decision.why in (INDEXED, SAVED, WRITTEN) and _is_evaluated(site, program))

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from torchrepro_lint.checks.draft import Draft, Place
 from torchrepro_lint.checks.epoch_edit import set_epoch
+from torchrepro_lint.checks.said_on_purpose import is_on_purpose
 from torchrepro_lint.dataflow import Call, Module, Program, Site
 from torchrepro_lint.elements import Certainty
 from torchrepro_lint.loading.epochs import repeated_order
@@ -28,6 +29,7 @@ def check(module: Module, program: Program) -> Iterator[Draft]:
                 certainty=None if sampler.certain and loop.sure else Certainty.LIKELY,
                 related=(Place(loop.scope.facts, loop.node, "every epoch iterates over it in the same order"),),
                 edits=set_epoch(program, call, uses, loop),
+                unsafe=is_on_purpose(call.facts, call.node) or is_on_purpose(loop.scope.facts, loop.node),
             )
 
 

@@ -55,6 +55,7 @@ def check(module: Module, program: Program) -> Iterator[Draft]:
             or is_explained(setting)
             or is_set_back(setting)
             or _has_constant(setting)
+            or _is_asserted(setting.facts)
             or is_handed_on(setting)
             or _has_switch_of_its_own(setting)
             or is_never_seeded(setting.facts, program)
@@ -131,6 +132,11 @@ def _has_constant(setting: Setting) -> bool:
     """Whether a constant is there for the switch alone, by its name, which would then mean nothing:
     `cudnn.benchmark = CUDNN_BENCHMARK`."""
     return isinstance(setting.value, ast.Name | ast.Attribute) and "benchmark" in last_name(setting.value).lower()
+
+
+def _is_asserted(facts: ModuleFacts) -> bool:
+    """Whether a file insists that the switch is on: `assert cudnn.benchmark`."""
+    return facts.source.matches(r"\bassert\b[^\n]{0,80}\bcudnn\.benchmark\b")
 
 
 def _has_switch_of_its_own(setting: Setting) -> bool:

@@ -8,8 +8,8 @@ from typing import Any
 
 from torchrepro_lint import catalogue
 from torchrepro_lint.checks.draft import Draft
-from torchrepro_lint.dataflow import Module, Program
-from torchrepro_lint.index import ModuleFacts, Scope
+from torchrepro_lint.dataflow import Module, Program, remembered_in_file
+from torchrepro_lint.index import ModuleFacts, Scope, walk
 from torchrepro_lint.model import Edit, Position, Range
 from torchrepro_lint.project.versions import effective
 from torchrepro_lint.syntax import import_module
@@ -43,7 +43,8 @@ def _unknown(module: Module, program: Program, owner: Mapping[str, Any]) -> Iter
         edits = (_respelt(module.facts, target, meant),) if meant else ()
         statement = module.facts.statement(target)
         message = None if kind == "ignored" else kind
-        yield Draft(statement, values, message, edits=edits, unsafe=_takes_liberties(meant or "", statement))
+        unsafe = _takes_liberties(meant or "", statement) or name in _read(module.facts)
+        yield Draft(statement, values, message, edits=edits, unsafe=unsafe)
 
 
 def _targets(facts: ModuleFacts, owner: str) -> Iterator[tuple[ast.Attribute | ast.Call, str, Scope]]:
@@ -60,6 +61,12 @@ def _targets(facts: ModuleFacts, owner: str) -> Iterator[tuple[ast.Attribute | a
         match call.args:
             case [ast.Name() | ast.Attribute(), ast.Constant(value=str(name)), _]:
                 yield call, name, scope
+
+
+@remembered_in_file
+def _read(facts: ModuleFacts) -> frozenset[str]:
+    """The attributes that a file reads: one that it has made up itself is kept there for later."""
+    return frozenset(n.attr for n in walk(facts.tree) if isinstance(n, ast.Attribute) and isinstance(n.ctx, ast.Load))
 
 
 def _nearest(name: str, owner: Mapping[str, Any], program: Program) -> str | None:

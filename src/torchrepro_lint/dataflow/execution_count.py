@@ -104,6 +104,8 @@ def _times(function: Scope, further: int, program: Program) -> Times:
         together = (is_in_one_file and not is_one_of_two) or (on_import and len(callers) > 1)
         return "often" if "often" in worst else "unknown" if together or "unknown" in worst else "once"
     name = function.own_name
+    if not _handed_to(function, program) <= _RUNS_IT_ONCE and name in _ONCE:
+        return "unknown"  # `schedule.every().day.do(train)`
     handed_over = not _handed_to(function, program).isdisjoint(_RUNS_IT_ONCE)
     if _is_whole_run(function, program) or handed_over:
         return "once"
@@ -212,8 +214,9 @@ def _again_and_again(facts: ModuleFacts, node: ast.AST) -> ast.AST | None:
 
 def _is_whole_run(function: Scope, program: Program) -> bool:
     """Whether a function is called like one that runs a whole program. A method of a class whose objects nobody in
-    sight makes is for users of that class, who may call `trainer.train()` for each epoch."""
-    if function.own_name not in _ONCE:
+    sight makes is for users of that class, who may call `trainer.train()` for each epoch; a property runs whenever it
+    is read."""
+    if function.own_name not in _ONCE or any(last_name(d) == "property" for d in function.decorators):
         return False
     owner = function.method_class
     constructor = program.names.method(owner, "__init__") if owner is not None else None

@@ -121,17 +121,27 @@ _Filled: TypeAlias = "tuple[dict[_Named, Entries], dict[_Named, list[CallSite]]]
 
 @remembered_in_file
 def _filled(facts: ModuleFacts) -> _Filled:
-    """What a file puts into what names hold: key by key, of which the last counts, and by `update`."""
+    """What a file puts into what names hold: key by key, of which the last counts, and by `update`; None where a key is
+    not written out, as in `options[key] = value`."""
     items: dict[_Named, Entries] = {}
     calls: dict[_Named, list[CallSite]] = {}
-    for key, item in ((key, item) for key, sets in facts.subscript_sets.items() if key != ITEM for item in sets):
+    for key, item in ((key, item) for key, sets in facts.subscript_sets.items() for item in sets):
         if isinstance(holder := item.target.value, ast.Name):
             name = item.scope.binding_scope(holder.id), holder.id
             held = items.setdefault(name, {})
-            if item.value is None:
+            if item.value is None or key == ITEM:
                 items[name] = None
             elif held is not None:
                 held[key] = Site(item.value, item.scope)
+    for call, where in facts.calls.get("setdefault", ()):
+        if isinstance(call.func, ast.Attribute) and isinstance(holder := call.func.value, ast.Name):
+            name = where.binding_scope(holder.id), holder.id
+            held = items.setdefault(name, {})
+            match call.args:
+                case [ast.Constant(value=str(key)), value] if held is not None:
+                    held.setdefault(key, Site(value, where))
+                case _:
+                    items[name] = None
     for call, where in facts.calls.get("update", ()):
         if isinstance(call.func, ast.Attribute) and isinstance(holder := call.func.value, ast.Name):
             calls.setdefault((where.binding_scope(holder.id), holder.id), []).append((call, where))

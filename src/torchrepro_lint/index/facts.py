@@ -227,7 +227,7 @@ class ModuleFacts:
         self.handlers: list[tuple[int, int]] = []
         self.f_strings: list[ast.JoinedStr] = []
         self.guard: ast.If | None = None
-        self.is_own: Callable[[str], bool] = lambda module: False  # whether a module is the project's, which says so
+        self.is_own: Callable[..., bool] = lambda module, **how: False  # whether a module is the project's
         self._parents: Parents | None = None
         self._passed: dict[str, list[tuple[str, ast.expr, Scope]]] | None = None
         self._reads: dict[ast.AST, Reads] = {}

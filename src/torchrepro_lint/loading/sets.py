@@ -123,12 +123,18 @@ def _makes_sets(node: ast.expr) -> bool:
 @remembered
 def holds_only_text(made: Site, program: Program) -> bool:
     """Whether all that ever goes into the set is surely text, so that its items can be compared."""
-    texts = Texts(program)
+    texts = Texts(program, on_every_way=True)
     return all(
         _is_text(part, texts, use.scope, many=many)
         for use, _ in _uses(made, program)
         for part, many in _put_in(use.node, use.scope.facts.parents)
     )
+
+
+def may_hold_others(taken: Site, program: Program) -> bool:
+    """Whether what is taken item by item holds something else than text where it was made in another way, or after what
+    was added to it: `labels = set(names) if known else {None, "cat"}`."""
+    return program.evaluate(taken.node, taken.scope, Texts(program, on_every_way=True)).items is Evidence.OTHER
 
 
 def _put_in(node: ast.expr, parents: Parents) -> list[tuple[ast.expr, bool]]:
@@ -138,6 +144,8 @@ def _put_in(node: ast.expr, parents: Parents) -> list[tuple[ast.expr, bool]]:
             own = [(items, True)]
         case ast.Set() | ast.SetComp():
             own = [(node, True)]
+        case ast.BinOp(left=left, op=ast.BitOr() | ast.BitXor(), right=right):  # of keys
+            own = [(left, True), (right, True)]
         case _:
             own = []
     match parents[node]:

@@ -47,7 +47,7 @@ class Files:
         self,
         read: Callable[[Path], ModuleFacts | None],
         content: Callable[[Path], bytes],
-        is_own: Callable[[str, str], bool],
+        is_own: Callable[..., bool],
         size: Callable[[], float] = lambda: 0.0,
         tracker: Tracker | None = None,
     ) -> None:
@@ -82,7 +82,7 @@ class Files:
             facts = self._held[path] = None if os.path.isdir(path) else self._read(Path(path))
             self._count(path, _lines(facts))
             if facts is not None:
-                facts.is_own = lambda module: self._is_own(module, path)
+                facts.is_own = lambda module, **how: self._is_own(module, path, **how)
             if self._tracker.is_on:
                 self._track(path, facts)
         self._used[path] = None

@@ -143,9 +143,10 @@ class Project:
             if facts is not None:
                 yield facts
 
-    def _is_own(self, module: str, path: str) -> bool:
-        """Whether a file would import a module of the project by this name."""
-        return self.finder.find(module, 0, path) is not None
+    def _is_own(self, module: str, path: str, *, level: int = 0, whole: bool = False) -> bool:
+        """Whether a file would import a module of the project by this name, or as the `whole` name something in one."""
+        found = self.finder.find(module, level, path)
+        return found is not None and not (whole and found[1])
 
     def release(self) -> bool:
         """Free files when too many are held, and say whether any were."""

@@ -35,6 +35,7 @@ _MAPPINGS = frozenset({"Dict", "dict", "Mapping", "MutableMapping", "OrderedDict
 _HOLDERS = _MAPPINGS | {"List", "list", "Sequence", "Iterable", "Iterator", "Collection", "Set", "set", "AbstractSet",
                         "FrozenSet", "frozenset", "Deque", "deque", "Counter"}  # fmt: skip
 _WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
+_TEXT_CLASSES = frozenset({"str", "builtins.str"})
 _NUMBERS = frozenset({"id", "ids", "idx", "index", "indices", "num", "count", "len", "lengths"})
 
 
@@ -69,9 +70,11 @@ _Of: TypeAlias = "Of[Text]"
 
 @dataclass(frozen=True)
 class Texts(Domain[Text]):
-    """Joined by the strongest evidence; the items of what is written out by the weakest."""
+    """Joined by the strongest evidence; the items of what is written out by the weakest. `on_every_way`: what is
+    something else than text on one way is joined to that, as what is to be compared has to be text on each."""
 
     program: Program
+    on_every_way: bool = False
     nothing = _UNKNOWN
 
     def is_text(self, node: ast.expr, scope: Scope) -> Evidence:
@@ -87,29 +90,37 @@ class Texts(Domain[Text]):
             return _OTHER
         if len(values) == 1:
             return values[0]
-        return Text(
-            max(v.own for v in values),
-            max(v.items for v in values),
-            max(v.at for v in values),
-            max(v.within for v in values),
-            _places(v.places for v in values),
-            _places(v.inside for v in values),
-        )
+        found = _strongest(values)
+        if self.on_every_way:
+            weakest = Text(*(min(evidence) for evidence in zip(*(v[:4] for v in values), strict=True)))
+            pairs = zip(weakest[:4], found[:4], strict=True)
+            own, items, at, within = (low if low is Evidence.OTHER else high for low, high in pairs)
+            found = Text(own, items, at, within, found.places, found.inside)
+        return found
 
     def constant(self, value: object, node: ast.expr, scope: Scope) -> Text:
         if value is None:
-            return _UNKNOWN
+            return _UNKNOWN._replace(own=Evidence.OTHER) if self.on_every_way else _UNKNOWN
         return _TEXT if isinstance(value, str) else _BYTES if isinstance(value, bytes) else _OTHER
 
     def named(self, name: str, found: Text, expr: ast.AST, scope: Scope) -> Text:
         if isinstance(expr, ast.Attribute) and name in _table()["attributes"]:
             return _TEXT
+        if self.on_every_way and isinstance(expr, ast.Attribute) and self._is_enumerated(expr, scope):
+            return _OTHER
         words = {word.lower() for word in _WORD.findall(name)}
         if not words & set(_table()["words"]) or words & _NUMBERS:
             return found
         raised = {Evidence.NONE: Evidence.NAME}
         own, items, at = (raised.get(e, e) for e in (found.own, found.items, found.at))
         return Text(own, items, at, raised.get(found.within, found.within), found.places, found.inside)
+
+    def _is_enumerated(self, member: ast.Attribute, scope: Scope) -> bool:
+        """Whether an attribute is a member of an `Enum`, which is hashed by its name but cannot be compared; one of a
+        class that is derived from `str` as well is a text."""
+        owner = self.program.resolve(member.value, scope)
+        bases = self.program.external_bases(owner) if isinstance(owner, Scope) and owner.kind == "class" else ()
+        return "enum.Enum" in bases and not _TEXT_CLASSES.intersection(bases)
 
     def display(self, node: Written, scope: Scope, of: _Of) -> Text:
         if is_made_empty(node):
@@ -141,7 +152,7 @@ class Texts(Domain[Text]):
             case ast.BinOp(left=left, op=ast.Mod() | ast.Div()):
                 return of(left, scope)
             case ast.BinOp(left=left, right=right):
-                return self.join([of(left, scope), of(right, scope)])._replace(places=())
+                return _strongest([of(left, scope), of(right, scope)])._replace(places=())
             case ast.AugAssign(value=value):
                 return of(value, scope)._replace(places=())
             case ast.Compare() | ast.UnaryOp():
@@ -197,6 +208,8 @@ class Texts(Domain[Text]):
             return _OTHER
         if wraps in _SAME_ITEMS and call.args:
             whole = of(call.args[-1], scope)
+            if wraps == "frozenset" and self.on_every_way:  # whose order is that of subsets, which sorts nothing
+                return whole._replace(own=Evidence.OTHER, places=())
             return whole._replace(own=whole.items if wraps in _HASHABLE else Evidence.OTHER, places=())
         if wraps == "zip" and call.args:
             if isinstance(call.args[0], ast.Starred):
@@ -237,6 +250,17 @@ class Texts(Domain[Text]):
         if found[Role.VALUE]:
             return Text(Evidence.OTHER, items, values, within)
         return Text(Evidence.OTHER, items, items, within, inside=_places(inside))
+
+
+def _strongest(values: Sequence[Text]) -> Text:
+    return Text(
+        max(v.own for v in values),
+        max(v.items for v in values),
+        max(v.at for v in values),
+        max(v.within for v in values),
+        _places(v.places for v in values),
+        _places(v.inside for v in values),
+    )
 
 
 def declares_texts(annotation: ast.expr) -> Evidence:

@@ -499,8 +499,16 @@ def _is_label_in_text(name: str, facts: ModuleFacts) -> bool:
 @remembered_in_file
 def _put_into_texts(facts: ModuleFacts) -> frozenset[str]:
     """The names, in small letters, of what a file puts into texts that it does not only print."""
-    values = [n for n in walk(facts.tree) if isinstance(n, ast.FormattedValue)]
-    return frozenset(last_name(v.value).lower() for v in values if not _is_printed(v, facts))
+    put: list[tuple[ast.expr, ast.expr]] = []
+    for node in walk(facts.tree):
+        match node:
+            case ast.FormattedValue(value=value):
+                put.append((node, value))
+            case ast.BinOp(left=value, op=ast.Add(), right=ast.Constant(value=str())):
+                put.append((node, value))
+            case ast.BinOp(left=ast.Constant(value=str()), op=ast.Add(), right=value):
+                put.append((node, value))
+    return frozenset(last_name(value).lower() for node, value in put if not _is_printed(node, facts))
 
 
 def _is_printed(node: ast.AST, facts: ModuleFacts) -> bool:

@@ -176,6 +176,13 @@ def in_pool(witness: Witness, program: Program) -> bool:
     )
 
 
+def in_forked(witness: Witness) -> bool:
+    """Whether a process that begins with the state of its parent draws from Python's generator: that one is seeded anew
+    in each fork, see the end of CPython's `random.py`."""
+    calls = (step.node for step in witness.chain if isinstance(step.node, ast.Call))
+    return witness.draw.family == "python" and any(last_name(call.func) == "Process" for call in calls)
+
+
 def _draws_apart(seeding: Seeding, program: Program) -> bool:
     """Whether anything is sampled again and again while the program runs: latents, noise, batches that are made up."""
     draws = _samples(seeding, program)

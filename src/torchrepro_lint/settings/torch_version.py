@@ -1,5 +1,5 @@
 """The torch that a project asks for, from its own lists of dependencies, see `requirements`; where they name none, from
-a README that speaks of a release older than those that are meant then."""
+a README or a Dockerfile that speaks of a release older than those that are meant then."""
 
 from __future__ import annotations
 
@@ -7,7 +7,15 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from torchrepro_lint.requirements import Refused, of_environments, of_lists, of_pyproject, of_setup, torch_of_readme
+from torchrepro_lint.requirements import (
+    Refused,
+    of_environments,
+    of_lists,
+    of_pipfile,
+    of_pyproject,
+    of_setup,
+    torch_of_readme,
+)
 from torchrepro_lint.settings.tables import SettingsError, is_there, load, shown
 
 MAX_ENTRIES = 200  # of the project's folder: one with more holds data
@@ -18,16 +26,21 @@ def project_torch(root: Path, refused: Refused = lambda path, reason: None) -> s
     list that cannot be read."""
     pyproject = root / "pyproject.toml"
     document = _document(pyproject, refused)
+    pipfile = root / "Pipfile"
     lists = chain(
-        of_pyproject(pyproject, document), of_lists(root, refused), of_environments(root, refused), of_setup(root)
+        of_pyproject(pyproject, document),
+        of_lists(root, refused),
+        of_environments(root, refused),
+        of_setup(root),
+        of_pipfile(pipfile, _document(pipfile, refused)),
     )
     listed = next((found.specifier for found in lists if found.name == "torch" and found.specifier), None)
     return listed or _of_readme(root)
 
 
 def _document(path: Path, refused: Refused) -> dict[str, Any]:
-    """The tables of a `pyproject.toml`. A broken one that names us has ended the run where settings are read; another
-    one's dependencies are missing."""
+    """The tables of a `pyproject.toml` or `Pipfile`. A broken one that names us has ended the run where settings are
+    read; another one's dependencies are missing."""
     try:
         return load(path) if is_there(path) else {}
     except SettingsError as error:

@@ -288,13 +288,18 @@ def _within_width(facts: ModuleFacts, call: ast.Call, edit: Edit, style: Style) 
 
 
 def _below_comment(facts: ModuleFacts, call: ast.Call, edit: Edit) -> Edit:
-    """A new line for an argument, below a comment that stands behind the last one and the bracket: it is about that."""
+    """A new line for an argument, below a comment that stands behind the last one, or behind that and the bracket: it
+    is about that."""
     source, start = facts.source, edit.range.start
     line = source.line(start.line)
     closing, mark, comment = line[start.column - 1 :].partition("#")
-    if not mark or closing.strip() != ")" or call.lineno == call.end_lineno or not edit.text.startswith(","):
+    if not mark or call.lineno == call.end_lineno or not edit.text.startswith(","):
         return edit
     to_end = Range(start, Position(start.line, len(line) + 1))
+    if not closing.strip():
+        return Edit(source.rel, to_end, f",{closing}#{comment}{edit.text[1:]}")
+    if closing.strip() != ")":
+        return edit
     blank = closing.strip("\r\n")[1:]
     return Edit(source.rel, to_end, f",{blank}#{comment}{edit.text[1:]})")
 

@@ -155,18 +155,22 @@ def _is_free(name: str, module: str, scope: Scope) -> bool:
     top = scope.facts.scope
     owner = scope.binding_scope(name)
     bindings = top.bindings.get(name, [])
-    return (owner is None or owner is top) and all(b.kind == "import" and b.target == module for b in bindings)
+    is_same = all(b.kind == "import" and b.target == module and not b.level for b in bindings)
+    return (owner is None or owner is top) and is_same
 
 
 def _is_handed_on(name: str, scope: Scope) -> bool:
-    """Whether a file has a module by its usual name from another file that imports it: `from common import torch`."""
+    """Whether a file has a module by its usual name from another file that imports it: `from common import torch`. A
+    module of the project may be called the same: `from tools import random`."""
     top = scope.facts.scope
     made = top.bindings.get(name, []) if scope.binding_scope(name) is top else []
     is_import = (
         len(made) == 1 and made[0].kind == "import" and _is_top(scope.facts.parents.get(made[0].node), scope.facts)
     )
     package, _, last = made[0].target.rpartition(".") if is_import else ("", "", "")
-    return last == name and (made[0].level > 0 or scope.facts.is_own(package))
+    if last != name or not (made[0].level > 0 or scope.facts.is_own(package)):
+        return False
+    return not scope.facts.is_own(made[0].target, level=made[0].level, whole=True)
 
 
 def _comes_by_star(name: str, scope: Scope, at: ast.AST | None) -> bool:
