@@ -11,7 +11,7 @@ from torchrepro_lint.index import ModuleFacts
 from torchrepro_lint.syntax import top_line
 
 _ON_PURPOSE = re.compile(
-    r"#.*\b(?:on purpose\b|purposely\b|intention|deliberate|(?:do not|don't|not to be|never|no need to) (?:sort|seed)"
+    r"\b(?:on purpose\b|purposely\b|intention|deliberate|(?:do not|don't|not to be|never|no need to) (?:sort|seed)"
     r"|same order\b|(?:no|not|without) set_epoch)",
     re.IGNORECASE,
 )
@@ -33,7 +33,7 @@ def is_on_purpose(facts: ModuleFacts, node: ast.AST) -> bool:
     lines = range(top_line(facts, statement), (statement.end_lineno or 0) + 1)
     if isinstance(statement, ast.For | ast.While | ast.With | ast.If):
         lines = range(lines[0], statement.lineno + 1)
-    return any("#" in (line := facts.source.line(number)) and _ON_PURPOSE.search(line) for number in lines)
+    return any(_ON_PURPOSE.search(facts.source.line(number).partition("#")[2]) for number in lines)
 
 
 def are_runs_to_differ(facts: ModuleFacts) -> bool:

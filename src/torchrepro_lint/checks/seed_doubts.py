@@ -49,9 +49,9 @@ _BUILT_IN = frozenset(
     {*dir(builtins), "__file__", "__path__", "__builtins__", "__annotations__", "unicode", "xrange", "raw_input",
      "long", "reduce", "basestring", "file", "unichr", "execfile", "reload", "get_ipython", "display", "profile"}
 )  # fmt: skip
-_OF_PARTS = re.compile(r"#.*\b(?:splits?|splitting|folds?|partitions?)\b", re.IGNORECASE)
+_OF_PARTS = re.compile(r"\b(?:splits?|splitting|folds?|partitions?)\b", re.IGNORECASE)
 _ROUND = re.compile(r"(?:(?:current|this|last|fl|comm|global)_)+round(?:_(?:num|number|idx|index|id))?", re.IGNORECASE)
-_DIFFERS = re.compile(r"#.*\b(?:non-?|not (?:be )?|un|ir)(?:reproducib|repeatab)", re.IGNORECASE)
+_DIFFERS = re.compile(r"\b(?:non-?|not (?:be )?|un|ir)(?:reproducib|repeatab)", re.IGNORECASE)
 _TURNED_OFF = re.compile(r"^[\w.]+(?: = [\w.]+)?\(", re.MULTILINE)  # a statement in a string
 _OF_MANY = re.compile(r"(?:(?:client|node|partition|party|peer)_?(?:id|idx|index|num|number)|cid)", re.IGNORECASE)
 _SETTING = re.compile(
@@ -345,7 +345,12 @@ def _is_said_to_differ(place: Place) -> bool:
     """Whether a comment in the block above the seeds says that a run is not to repeat: "a non-reproducible run"."""
     facts, statement = place.scope.facts, place.statement
     begins = getattr(facts.parents.get(statement), "lineno", 0)
-    return any(_DIFFERS.search(facts.source.line(n)) for n in range(begins + 1, statement.lineno))
+    return any(_says(_DIFFERS, facts, n) for n in range(begins + 1, statement.lineno))
+
+
+def _says(words: re.Pattern[str], facts: ModuleFacts, line: int) -> bool:
+    """Whether a comment in a line has one of the words."""
+    return words.search(facts.source.line(line).partition("#")[2]) is not None
 
 
 def _is_among_alternatives(place: Place) -> bool:
@@ -417,7 +422,7 @@ def is_for_something_else(met: SeedMet, program: Program) -> bool:
     statement = facts.statement(met.node)
     if divides_data(met.scope, program):
         return True
-    if any(_OF_PARTS.search(facts.source.line(n)) for n in range(top_line(facts, statement), statement.lineno)):
+    if any(_says(_OF_PARTS, facts, n) for n in range(top_line(facts, statement), statement.lineno)):
         return True
     if met.seeder is not None and met.seeder.seed is not None:
         if _OF_ONE_THING.search(last_name(met.seeder.seed)) is not None:
