@@ -28,11 +28,9 @@ _RUNS_DIFFER = (
 
 
 def is_on_purpose(facts: ModuleFacts, node: ast.AST) -> bool:
-    """Whether a comment above the statement of `node`, or behind it, says so."""
+    """Whether a comment above the statement of `node`, or behind its first line or that of `node`, says so."""
     statement = facts.statement(node)
-    lines = range(top_line(facts, statement), (statement.end_lineno or 0) + 1)
-    if isinstance(statement, ast.For | ast.While | ast.With | ast.If):
-        lines = range(lines[0], statement.lineno + 1)
+    lines = [*range(top_line(facts, statement), statement.lineno + 1), getattr(node, "lineno", statement.lineno)]
     return any(_ON_PURPOSE.search(facts.source.line(number).partition("#")[2]) for number in lines)
 
 

@@ -134,6 +134,7 @@ def _has_constant(setting: Setting) -> bool:
     return isinstance(setting.value, ast.Name | ast.Attribute) and "benchmark" in last_name(setting.value).lower()
 
 
+@remembered_in_file
 def _is_asserted(facts: ModuleFacts) -> bool:
     """Whether a file insists that the switch is on: `assert cudnn.benchmark`."""
     return facts.source.matches(r"\bassert\b[^\n]{0,80}\bcudnn\.benchmark\b")
