@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from torchrepro_lint import catalogue
-from torchrepro_lint.checks.said_on_purpose import is_on_purpose
+from torchrepro_lint.checks.said_on_purpose import is_on_purpose, lines_on_purpose
 from torchrepro_lint.checks.seed_doubts import is_one_round
 from torchrepro_lint.checks.seed_edit import seed_fix
 from torchrepro_lint.dataflow import Call, Program, remembered, remembered_in_file
@@ -48,7 +48,7 @@ def is_unclear(call: Call, seed: str, program: Program) -> bool:
     """Whether a generator that is seeded with `seed` may not be what an author would give the loader or sampler."""
     return (
         is_seed_unclear(call, seed, program)
-        or is_on_purpose(call.facts, call.node)
+        or (lines_on_purpose(call.facts) and is_on_purpose(call.facts, call.node))
         or _takes_other_generators(program)
         or differs_by_rank(call)
         or is_made_side_by_side(call)

@@ -7,13 +7,13 @@ from __future__ import annotations
 import ast
 import re
 
+from torchrepro_lint.dataflow import remembered_in_file
 from torchrepro_lint.index import ModuleFacts
 from torchrepro_lint.syntax import top_line
 
-_ON_PURPOSE = re.compile(
-    r"\b(?:on purpose\b|purposely\b|intention|deliberate|(?:do not|don't|not to be|never|no need to) (?:sort|seed)"
-    r"|same order\b|(?:no|not|without) set_epoch)",
-    re.IGNORECASE,
+_ON_PURPOSE = (
+    r"(?i)\b(?:on purpose\b|purposely\b|intention|deliberate|(?:do not|don't|not to be|never|no need to) (?:sort|seed)"
+    r"|same order\b|(?:no|not|without) set_epoch)"
 )
 # Of whole programs; each part is within one sentence of one line.
 _RUNS = r"(?:each|every) (?:single |new )?run\b"
@@ -29,9 +29,21 @@ _RUNS_DIFFER = (
 
 def is_on_purpose(facts: ModuleFacts, node: ast.AST) -> bool:
     """Whether a comment above the statement of `node`, or behind its first line or that of `node`, says so."""
+    lines = lines_on_purpose(facts)
+    if not lines:
+        return False
     statement = facts.statement(node)
-    lines = [*range(top_line(facts, statement), statement.lineno + 1), getattr(node, "lineno", statement.lineno)]
-    return any(_ON_PURPOSE.search(facts.source.line(number).partition("#")[2]) for number in lines)
+    places = [*range(top_line(facts, statement), statement.lineno + 1), getattr(node, "lineno", statement.lineno)]
+    return not lines.isdisjoint(places)
+
+
+@remembered_in_file
+def lines_on_purpose(facts: ModuleFacts) -> frozenset[int]:
+    """The lines of a file whose comment says so."""
+    if not facts.source.matches(_ON_PURPOSE):
+        return frozenset()
+    lines = enumerate(facts.source.lines(), 1)
+    return frozenset(n for n, line in lines if re.search(_ON_PURPOSE, line.partition("#")[2]) is not None)
 
 
 def are_runs_to_differ(facts: ModuleFacts) -> bool:

@@ -38,8 +38,10 @@ def seeded_generator(call: Call, program: Program) -> Fix:
     if call.subclass is not None and isinstance(call.node.func, ast.Attribute) and call.node.func.attr == "__init__":
         return Fix()  # the class should take a generator and hand it on
     exists = allowed_in(program.project.torch_version, catalogue.names("loaders", "arguments")["generator"]["torch"])
-    runs = "often" if _is_handed_out(call, program) else times(program, call.scope)
-    if exists == "none" or runs == "often" or same_order.is_made_for_each_epoch(call):
+    runs = times(program, call.scope)
+    if exists == "none" or runs == "often" or (call.scope.kind != "module" and _is_handed_out(call, program)):
+        return Fix()
+    if same_order.is_made_for_each_epoch(call):
         return Fix()  # made there, it would give each epoch the same order
     loop, seed = _made_above(call, program)
     unsafe = exists == "some" or runs == "unknown" or is_unclear(call, seed, program)
