@@ -7,6 +7,9 @@ from pathlib import Path
 import pytest
 
 from program.small_project import SmallProject
+from torchrepro_lint.index import Scope
+from torchrepro_lint.loading.epochs import repeated_order
+from torchrepro_lint.loading.samplers import training_samplers
 from torchrepro_lint.seeding.seedings import seedings
 from torchrepro_lint.seeding.unseeded import unseeded
 
@@ -67,3 +70,46 @@ def test_an_object_has_what_its_own_program_gives_it(count: int, tmp_path: Path)
     for name in ("run_0.py", "run_1.py"):
         (seeding,) = seedings(project.facts(name), project.program)
         assert (unseeded(seeding, project.program) is not None) is (kinds[name] == "Learning")
+
+
+METHODS = {"__init__": 1, "train": 1, "run": None}
+TRAINER = """
+    from torch.utils.data import DataLoader, DistributedSampler
+
+
+    class Trainer:
+        def __init__(self, data):
+            self.loader = DataLoader(data, sampler=DistributedSampler(data))
+
+        def train(self):
+            for batch in self.loader:
+                print(batch)
+
+        def run(self):
+            for epoch in range(10):
+                self.train()
+
+
+    def start(trainer):
+        trainer.run()
+
+
+    if __name__ == "__main__":
+        start(Trainer(range(100)))
+"""
+
+
+@pytest.mark.parametrize("count", [2, MANY // 2])
+def test_a_method_is_called_by_the_class_that_has_it(count: int, tmp_path: Path) -> None:
+    project = SmallProject(tmp_path, {f"run_{n}.py": TRAINER for n in range(count)})
+    (sampler,) = training_samplers(project.module("run_0.py"), project.program)
+    assert repeated_order(project.program, sampler.call) is not None
+
+
+def test_nobody_knows_who_calls_a_method_of_an_object_that_is_passed_on(tmp_path: Path) -> None:
+    project = SmallProject(tmp_path, {f"run_{n}.py": TRAINER for n in range(MANY)})
+    made, scope = project.call("Trainer", "run_0.py")
+    trainer = project.program.resolve(made.func, scope)
+    assert isinstance(trainer, Scope)
+    callers = {name: project.program.callers_of(trainer.children[trainer.bindings[name][0].node]) for name in METHODS}
+    assert {name: calls and len(calls) for name, calls in callers.items()} == METHODS

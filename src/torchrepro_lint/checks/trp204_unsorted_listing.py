@@ -85,7 +85,7 @@ def _draft(listing: Listing, program: Program) -> Draft | None:
         draft = _decided(listing, walked.decision, sorted_walk(listing, walked), program)
         return draft._replace(unsafe=draft.unsafe or walked.names_are_sorted)  # who sorts them may know just one folder
     decision = decided_by(listing.node, listing.scope, program)
-    if decision is None or (decision.why in (TAKEN, FIRST) and is_by_name(listing.node)):
+    if decision is None or (decision.why in (TAKEN, FIRST) and is_by_name(listing.node, listing.scope)):
         return None
     return _decided(listing, decision, sorted_listing(listing, program), program)
 

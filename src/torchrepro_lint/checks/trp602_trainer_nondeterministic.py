@@ -12,7 +12,12 @@ from torchrepro_lint.dataflow import Call, Module, Program, Site
 from torchrepro_lint.dataflow.instantiated import instantiated_calls
 from torchrepro_lint.project.contents import is_test
 from torchrepro_lint.rng.predicates import is_unrequested
-from torchrepro_lint.seeding.frameworks import asks_for_determinism, program_files, seeds_torch
+from torchrepro_lint.seeding.frameworks import (
+    is_seeded_alone,
+    makes_and_fits,
+    programs_running,
+    wants_repeatable_runs,
+)
 
 ARGUMENT = "deterministic"
 
@@ -23,11 +28,11 @@ def check(module: Module, program: Program) -> Iterator[Draft]:
     written = module.calls(rows)
     made = (*written, *instantiated_calls(module, program, rows))
     trainers = [c for c in made if _leaves_kernels(c) and not _stays_off_gpu(c)]
-    if not trainers or "fit" not in module.facts.calls or is_test(module.facts):
+    if not trainers or is_test(module.facts):
         return
-    files = program_files(module, program)
-    if not seeds_torch(module, program) or asks_for_determinism([module.facts, *files]):
-        return
+    if "fit" not in module.facts.calls or not wants_repeatable_runs(module, program):
+        programs = [s for s in programs_running(module, program) if is_seeded_alone(s)]
+        trainers = [c for c in trainers if c in written and any(makes_and_fits(s, c) for s in programs)]
     told = {c.node.func for c in made if c not in written and not _leaves_kernels(c)}  # asked by another configuration
     for call in trainers:
         if not is_unrequested(call.node, call.scope, program):

@@ -92,12 +92,18 @@ class Callers:
         return calls if calls is not None else list(self._calls_in(own, function, function.parent))
 
     # -- files --------------------------------------------------------------------------------------------------
-    def _paths(self, function: Scope, name: str) -> list[Path] | None:
-        own = function.facts.source.path
+    def _naming(self, name: str) -> list[Path] | None:
+        """The files that mention a name; where many do, those that do more than define it."""
         paths = self._project.text.mentioning(name)
         if paths is not None and MAX_FILES < len(paths) <= MAX_MENTIONS:
             paths = self._project.text.using(name)
-        if paths is not None and len(paths) > MAX_FILES and function.self_name is None:
+        return paths
+
+    def _paths(self, function: Scope, name: str) -> list[Path] | None:
+        """The files that may call a function by this name: where many mention it, those that import its file."""
+        own = function.facts.source.path
+        paths = self._naming(name)
+        if paths is not None and len(paths) > MAX_FILES:
             users = self._users.get(own, lambda: frozenset(self._project.users([own])))
             paths = [p for p in paths if p in users or p == own] if len(users) < MAX_USERS else None
         if paths is None or len(paths) > MAX_FILES:
@@ -112,7 +118,16 @@ class Callers:
             if paths is None:
                 return None
             found += self._calls_in(paths, function, owner)
+        if not found and self._may_be_called_elsewhere(function):
+            return None
         return found if owners is not None else None
+
+    def _may_be_called_elsewhere(self, function: Scope) -> bool:
+        """Whether a method that no file calls which imports its own has a name that many files mention: one of them may
+        have been given the object."""
+        if function.self_name is None or function.own_name == CONSTRUCTOR:
+            return False
+        return len(self._naming(function.own_name) or ()) > MAX_FILES
 
     def _owners(self, function: Scope) -> list[Scope | None] | None:
         """The class of a method; with a constructor's, those that have inherited it; None where they are many."""

@@ -112,7 +112,17 @@ class Mappings(Domain[Entries]):
         calls = self.program.callers_of(function)
         passed = [(k, caller) for call, caller in calls or () for k in call.keywords]
         extra = [(k, caller) for k, caller in passed if k.arg is None or k.arg not in function.bindings]
-        return self.join([_keyword(k, caller, of, self.program) for k, caller in extra]) if calls else None
+        known = [(k, caller) for k, caller in extra if not self._is_of_no_call(k, caller)]
+        if not calls or (extra and not known):
+            return None
+        return self.join([_keyword(k, caller, of, self.program) for k, caller in known])
+
+    def _is_of_no_call(self, keyword: ast.keyword, scope: Scope) -> bool:
+        """Whether this hands on the `**kwargs` of a function that nothing in sight calls: `**kwargs` of its own."""
+        name = keyword.value.id if keyword.arg is None and isinstance(keyword.value, ast.Name) else ""
+        node, function = scope.function.node, scope.function
+        is_own = isinstance(node, FunctionNode) and node.args.kwarg is not None and node.args.kwarg.arg == name
+        return is_own and function.own_name != CONSTRUCTOR and self.program.callers_of(function) == []
 
 
 _Named: TypeAlias = "tuple[Scope | None, str]"

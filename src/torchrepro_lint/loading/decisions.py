@@ -223,6 +223,24 @@ def sort_key(call: ast.Call) -> ast.expr | None:
     return read.func if isinstance(read, ast.Call) else read
 
 
+def _takes_suffix(method: ast.Attribute, facts: ModuleFacts) -> bool:
+    """Whether a text is split at its dots and the last part is taken: `name.split(".")[-1]`."""
+    match facts.parents[method]:
+        case ast.Call(args=[ast.Constant(value="."), *_]) as call if method.attr in ("split", "rsplit", "rpartition"):
+            match facts.parents[call]:
+                case ast.Subscript(slice=ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=1))):
+                    return True
+    return False
+
+
+def _is_suffix(part: ast.AST, call: ast.Call) -> bool:
+    """Whether this is the suffix of what a call takes apart: `os.path.splitext(name)[1]`."""
+    match part:
+        case ast.Subscript(slice=ast.Constant(value=1) | ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=1))):
+            return last_name(call.func) == "splitext"
+    return False
+
+
 def is_shared(node: ast.AST, facts: ModuleFacts, names: int = 0) -> bool:
     """Whether only what all items share is taken from one: that there is one, its folder, its suffix, the size of the
     image in it."""
@@ -231,13 +249,17 @@ def is_shared(node: ast.AST, facts: ModuleFacts, names: int = 0) -> bool:
         match parent:
             case ast.Compare(comparators=[ast.Constant(value=None)]) | ast.UnaryOp(op=ast.Not()):
                 return True
-            case ast.Attribute(attr=attr) if attr in _SHARED:
+            case ast.Attribute(attr=attr) if attr in _SHARED or _takes_suffix(parent, facts):
                 return True
             case ast.Call(func=ast.Attribute(attr="dirname") | ast.Name(id="dirname" | "bool")):
                 return True
             case ast.Call():
+                if _is_suffix(facts.parents[parent], parent):
+                    return True
                 node = parent
             case ast.Subscript(slice=key) if key is node:  # `rows[name].shape`
+                node = parent
+            case ast.Subscript(slice=ast.Constant(value=int())):  # `names[0]`, of a folder that is walked through
                 node = parent
             case ast.Assign(targets=[ast.Name(id=name)]) | ast.withitem(optional_vars=ast.Name(id=name)) if (
                 names < MAX_NAMES

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from torchrepro_lint import catalogue
-from torchrepro_lint.dataflow import Module, Program, start_of
-from torchrepro_lint.index import Scope, last_name
+from torchrepro_lint.dataflow import Module, Program, remembered_in_file, start_of
+from torchrepro_lint.index import Scope, last_name, walk
 
 SEPARATOR = ast.Constant("/")
 _WILDCARD = re.compile(r"[*?\[]")
@@ -34,24 +34,42 @@ def listings(module: Module, program: Program) -> Iterator[Listing]:
         sites = module.facts.calls.get(name, ())
         found += [(call, scope, row) for call, scope in sites if _is_on_path(call, scope, program)]
     for call, scope, row in sorted(found, key=lambda item: start_of(item[0])):
-        if not _names_one(call):
+        if not _names_one(call, scope):
             yield Listing(call, scope, row["items"], row["lazy"])
 
 
-def _names_one(call: ast.Call) -> bool:
+def _names_one(call: ast.Call, scope: Scope) -> bool:
     """Whether a `glob` is given a text without wildcards, or one below a folder: at most one file has that name."""
     is_text = bool(call.args) and isinstance(parts_of(call.args[0])[-1], ast.Constant)
-    return is_text and is_by_name(call) and last_name(call.func) != "rglob"
+    return is_text and is_by_name(call, scope) and last_name(call.func) != "rglob"
 
 
-def is_by_name(listing: ast.expr) -> bool:
+def is_by_name(listing: ast.expr, scope: Scope) -> bool:
     """Whether files are searched for by a whole name, which few folders hold twice: `folder.rglob(f"{model}.yaml")`."""
     match listing:
         case ast.Call(func=function, args=[pattern, *_]) if last_name(function) in ("glob", "iglob", "rglob"):
             parts = [part for part in parts_of(pattern) if part is not SEPARATOR]
-            texts = [p.value for p in parts if isinstance(p, ast.Constant) and isinstance(p.value, str)]
-            return bool(texts) and _WILDCARD.search("".join(texts)) is None
+            is_text = any(isinstance(part, ast.Constant) and isinstance(part.value, str) for part in parts)
+            return is_text and not any(_has_wildcard(part, scope) for part in parts)
     return False
+
+
+def _has_wildcard(part: ast.expr, scope: Scope) -> bool:
+    """Whether a wildcard is written in a part of a pattern, or in what its name is bound to: `folders = "*/" * 2`."""
+    part = part.value if isinstance(part, ast.FormattedValue) else part
+    return _is_bound_to_wildcard(part.id, scope.function) if isinstance(part, ast.Name) else _writes_wildcard(part)
+
+
+@remembered_in_file
+def _is_bound_to_wildcard(name: str, function: Scope) -> bool:
+    """Whether any value that a function gives a name is written with a wildcard."""
+    values = [binding.value for binding in function.bindings.get(name, ())]
+    return any(_writes_wildcard(value) for value in values if value is not None)
+
+
+def _writes_wildcard(expr: ast.expr) -> bool:
+    texts = (node.value for node in walk(expr) if isinstance(node, ast.Constant))
+    return any(isinstance(text, str) and _WILDCARD.search(text) is not None for text in texts)
 
 
 def parts_of(pattern: ast.expr) -> list[ast.expr]:

@@ -84,11 +84,28 @@ class WorkerCalls:
             if given:
                 return [origin for value in given for origin in self._chosen(*value)]
         if isinstance(expr, ast.Name) and scope.method_class is not None and scope.binding_scope(expr.id) is scope:
+            if items := self._items(expr.id, scope):
+                return [origin for item in items for origin in self.program.origins(*item)]
             arms = [Site(arm, scope) for binding in scope.bindings[expr.id] for arm in _arms(_bound(binding))]
             chosen = self._chosen_arms(arms) if len(arms) > 1 else []
             if 0 < len(chosen) < len(arms) and not any(isinstance(arm.node, ast.Name) for arm in chosen):
                 return [origin for arm in chosen for origin in self._origins(*arm)]
         return self.program.origins(expr, scope)
+
+    def _items(self, name: str, scope: Scope) -> list[Site]:
+        """What a loop over an attribute goes through, where the constructor call in hand passes it lists that are
+        written out: `for transform in self.transforms`."""
+        owner, items = scope.method_class, list[Site]()
+        match scope.bindings[name]:
+            case [Binding(kind="loop", value=ast.Attribute(value=holder) as whole, path=())] if scope.is_self(holder):
+                given = self._origins(whole, scope) if owner is not None and self._given(owner, whole.attr) else []
+                for origin in given:
+                    match origin:
+                        case Display(node=ast.List(elts=written) | ast.Tuple(elts=written), scope=where):
+                            items += (Site(item, where) for item in written)
+                        case _:
+                            return []
+        return items
 
     def _chosen(self, passed: Site, within: tuple[CallSite, ...] = ()) -> list[Origin]:
         """Where a value comes from, without what a function returns only for other arguments than those that it has

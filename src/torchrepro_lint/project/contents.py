@@ -23,6 +23,7 @@ _HARMLESS = (ast.Import, ast.ImportFrom, ast.FunctionDef, ast.AsyncFunctionDef, 
 _WORK = ("parse_args", "backward", "zero_grad", "fit", "learn", "submit", "optimize", "spawn", "Adam", "AdamW", "SGD",
          "RMSprop")  # fmt: skip
 _STARTS = re.compile(r"(?:main|run|train)(?:_\w+)?")
+_TRAINS = re.compile(r"(?:pre_?)?train(?:_\w+)?")
 _IMPORTS = "import_module"  # which runs a module that is named at run time
 _CONFIGURES = ("seed", "cudnn", "determinis", "add_argument")
 
@@ -120,7 +121,18 @@ def _works_at_top(facts: ModuleFacts) -> bool:
     """Whether importing a file would read options, train, or run what it calls its work."""
     own = [name for name in facts.calls if _STARTS.fullmatch(name) and defines(facts, name)]
     sites = [site for name in (*_WORK, *own) for site in facts.calls.get(name, ())]
-    return any(scope.kind == "module" for _, scope in sites)
+    return any(scope.kind == "module" for _, scope in sites) or _trains_by_import(facts)
+
+
+def _trains_by_import(facts: ModuleFacts) -> bool:
+    """Whether a statement at the top of a file does nothing but call an imported function that is named after training:
+    `train_student(model, loader)`, which `train_test_split(rows)` is not, whose result is kept."""
+    for name in filter(_TRAINS.fullmatch, facts.calls):
+        if [binding.kind for binding in facts.scope.bindings.get(name, ())] == ["import"]:
+            sites = facts.calls[name]
+            if any(scope.kind == "module" and isinstance(facts.parents[call], ast.Expr) for call, scope in sites):
+                return True
+    return False
 
 
 def active(facts: ModuleFacts) -> Iterator[ast.stmt]:

@@ -10,9 +10,11 @@ from collections.abc import Iterable, Iterator
 
 from torchrepro_lint import catalogue
 from torchrepro_lint.dataflow import UNKNOWN, Call, Module, Program, Site
-from torchrepro_lint.index import ModuleFacts
+from torchrepro_lint.index import ModuleFacts, last_name
 from torchrepro_lint.project.contents import is_test
+from torchrepro_lint.seeding.seeding import Seeding
 from torchrepro_lint.seeding.seedings import seedings
+from torchrepro_lint.seeding.training import MAX_PROGRAMS
 
 MAX_FILES = 24
 
@@ -42,6 +44,31 @@ def seeds_torch(module: Module, program: Program) -> bool:
         return any("torch" in s.families for found in programs for s in found.seeders)
     rows = catalogue.names("rng", "seeders")
     return bool(module.calls({name for name, row in rows.items() if "torch" in row["families"]}))
+
+
+def wants_repeatable_runs(module: Module, program: Program) -> bool:
+    """Whether a file belongs to a program that seeds torch, and nothing there asks for deterministic kernels."""
+    seeds = seeds_torch(module, program)
+    return seeds and not asks_for_determinism([module.facts, *program_files(module, program)])
+
+
+def programs_running(module: Module, program: Program) -> Iterator[Seeding]:
+    """The programs that run the code of a file: those that it starts, or else those of the files that import it."""
+    own, users = seedings(module.facts, program), program.project.users([module.facts.source.path])
+    yield from own or (s for user in program.loaded(users[:MAX_PROGRAMS]) for s in seedings(user, program))
+
+
+def is_seeded_alone(seeding: Seeding) -> bool:
+    """Whether a program seeds torch, and asks nowhere for deterministic kernels."""
+    seeds = any("torch" in seeder.families for seeder in seeding.seeders)
+    return seeds and not asks_for_determinism(seeding.visited)
+
+
+def makes_and_fits(seeding: Seeding, trainer: Call) -> bool:
+    """Whether a program makes this Trainer and fits a model with one, in whichever files it does so."""
+    receivers = (call.func.value for call, _ in seeding.calls("fit") if isinstance(call.func, ast.Attribute))
+    is_fitted = any("trainer" in last_name(receiver).lower() for receiver in receivers)
+    return is_fitted and trainer.scope.function in seeding.entered
 
 
 def asks_for_determinism(files: Iterable[ModuleFacts]) -> bool:

@@ -10,11 +10,12 @@ from functools import cache
 from typing import NamedTuple
 
 from torchrepro_lint import catalogue
-from torchrepro_lint.dataflow import Program
-from torchrepro_lint.dataflow.conditions import conditions, known
+from torchrepro_lint.dataflow import Module, Program, remembered
+from torchrepro_lint.dataflow.conditions import PathCondition, conditions, everywhere, known
+from torchrepro_lint.dataflow.enclosing import block_of
 from torchrepro_lint.dataflow.frames import Frame, Reach
 from torchrepro_lint.dataflow.options import Options
-from torchrepro_lint.index import Scope, last_name
+from torchrepro_lint.index import ModuleFacts, Scope, last_name
 from torchrepro_lint.project.versions import may_be
 from torchrepro_lint.rng import FAMILIES
 from torchrepro_lint.rng.draws import (
@@ -38,6 +39,7 @@ from torchrepro_lint.seeding.seeding import MAYBE, SEEDED, UNSEEDED, Late, Link,
 from torchrepro_lint.seeding.stand_ins import purpose
 from torchrepro_lint.seeding.state import Family, State, put_back, seeded, taken, telling
 
+RAISES = "raises"  # what a seed of None does
 _READS = ("get_", "is_", "has_", "add_", "to_", "initial_", "print", "log", "manual_seed")
 _OWN_GENERATORS = r"(?i)(?:^|_|\.)(?:envs?|environment|\w*_space|rng|np_random|generator)$"  # with seeds of their own
 _STEPPED = ("reset", "step")  # methods of an environment
@@ -197,12 +199,15 @@ class Effects:
         if seeder.seed is None:
             given, keywords = seeder.node.args, seeder.node.keywords
             unpacks = any(isinstance(a, ast.Starred) for a in given) or any(k.arg is None for k in keywords)
-            is_left_out = not unpacks and (seeder.none == "nothing" or not (given or keywords))
+            is_left_out = not unpacks and (seeder.none in ("nothing", RAISES) or not (given or keywords))
             return UNSEEDED if is_left_out else SEEDED
         values = self.options.values(seeder.seed, seeder.scope, frame)
         if not values or not all(seeder.is_off(v.value) for v in values) or _is_asserted(seeder.seed, seeder):
             return SEEDED
-        return MAYBE if any(v.settable for v in values) else UNSEEDED
+        is_settable = any(v.settable for v in values)
+        if is_settable and _raises(seeder, seeder.seed, self.program):
+            return SEEDED
+        return MAYBE if is_settable else UNSEEDED
 
     def seed_workers(self, loader: ast.Call, scope: Scope, state: State) -> State:
         """After the workers of a loader, which drew, were seeded by a number that torch drew."""
@@ -393,6 +398,33 @@ def _is_asserted(seed: ast.expr, seeder: Seeder) -> bool:
         return False
     texts = {f"{ast.unparse(seed)}{test}" for test in ("", " is not None")}
     return any(ast.unparse(test) in texts for test in asserted)
+
+
+def _raises(seeder: Seeder, seed: ast.expr, program: Program) -> bool:
+    """Whether a program fails that seeds with None, here or beside, and tests nowhere whether it has a seed:
+    `torch.manual_seed(args.seed)` takes no None."""
+    facts = seeder.scope.facts
+    if seeder.none != RAISES:
+        beside = _taking_numbers(facts, program).get(id(block_of(facts, facts.statement(seeder.node))), ())
+        if ast.unparse(seed) not in beside:
+            return False
+    return not everywhere(_speaks_of_seed, seeder.node, seeder.scope, program)
+
+
+def _speaks_of_seed(condition: PathCondition) -> bool:
+    return "seed" in ast.unparse(condition.test).lower()
+
+
+@remembered
+def _taking_numbers(facts: ModuleFacts, program: Program) -> dict[int, set[str]]:
+    """The seeds that calls in a file are given which raise for None, by the blocks of statements."""
+    found: dict[int, set[str]] = {}
+    rows = catalogue.names("rng", "seeders")
+    for call in Module(facts, program).calls({name for name, row in rows.items() if row["none"] == RAISES}):
+        statement = facts.statement(call.node)
+        if isinstance(statement, ast.Expr) and statement.value is call.node:
+            found.setdefault(id(block_of(facts, statement)), set()).update(map(ast.unparse, call.node.args[:1]))
+    return found
 
 
 def _initialises(scope: Scope, program: Program) -> bool:
