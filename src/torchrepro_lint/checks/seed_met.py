@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from torchrepro_lint.checks import seed_calls, seed_families
 from torchrepro_lint.checks.draft import Fix
-from torchrepro_lint.checks.seed_doubts import is_for_something_else, is_of_torch, warns
+from torchrepro_lint.checks.seed_doubts import is_for_something_else, is_of_torch, repeats_names, warns
 from torchrepro_lint.checks.seeded_learner import seeded_learner
 from torchrepro_lint.dataflow import Program, Site
 from torchrepro_lint.dataflow.execution_count import times
@@ -62,9 +62,11 @@ def beside(program: Program, seeding: Seeding, found: Unseeded) -> Fix | None:
         is_sure = met.process is None and met.sure and met.level == SEEDED and met.number < first
         is_sure = is_sure and not seed_families.may_be_left_out(program, met)
         if is_sure and is_near and not seed_calls.is_for_own_draws(program, seeding, found, function):
-            edits = seeds_below(program, met, seed_families.families_of(program, seeding, found, None))
+            families = seed_families.families_of(program, seeding, found, None)
+            edits = seeds_below(program, met, families)
             if edits and times(program, met.scope) != "often":
                 is_doubtful = is_for_something_else(met, program) or _is_renamed(edits) or _is_undone(met, seeding)
+                is_doubtful = is_doubtful or repeats_names(seeding, families, met.scope, met.node, program)
                 return Fix(edits, is_doubtful or _is_seeded_again(met, seeding, found, first))
     return None
 
@@ -253,6 +255,7 @@ def switched_on(program: Program, seeding: Seeding, found: Unseeded, process: Sc
         number = str(usual or int(_wants_more_than_none(last)))
         edits = (*with_default(option, number, program), *added)
         is_doubtful = warns(last) or is_for_something_else(last, program) or _is_of_commands(option, program)
+        is_doubtful = is_doubtful or repeats_names(seeding, {*done, *missing}, last.scope, last.node, program)
         return Fix(edits, is_doubtful or _is_asked_for(option)) if is_enough else None
     return None
 
