@@ -39,6 +39,7 @@ from torchrepro_lint.index import ModuleFacts, Scope, keyword_value, last_name, 
 from torchrepro_lint.model import Edit
 from torchrepro_lint.project.declarations import attribute_of, flags_of
 from torchrepro_lint.rng.chosen_seeds import Seeding, seeds_anew
+from torchrepro_lint.rng.draws import draw_at, is_seeder
 from torchrepro_lint.rng.entropy import Entropy, Source
 from torchrepro_lint.rng.predicates import about_seed
 from torchrepro_lint.rng.ranks import has_ranks
@@ -111,6 +112,7 @@ def _chosen(
             _is_per_process(source, program)
             or _stands_in(value, source)
             or _names_run(facts, value)
+            or _is_of_one_object(source, value, seedings, program)
             or (_kept(facts, program) and any(_undoes(s.call, s.scope, program) for s in seedings))
             or _goes_on(source)
             or not all(runs_once(program, *p) for p in places)
@@ -171,6 +173,22 @@ def _stands_in(value: ast.expr, source: Source) -> bool:
         case _:
             is_kept = _is_shown(facts, value)
     return is_kept and any(about_seed(c.test) for c in conditions(value, source.scope))
+
+
+def _is_of_one_object(source: Source, value: ast.expr, seedings: list[Seeding], program: Program) -> bool:
+    """Whether a function draws the seed of a generator of an object that is given none: objects are then to differ from
+    each other, and where the generator is seeded that it is drawn from, they differ alike in every run."""
+    if source.scope.kind != "function" or draw_at(source.node, source.scope, program) is None:
+        return False
+    is_fallback = any(about_seed(c.test) for c in conditions(value, source.scope))
+    return is_fallback and all(_seeds_an_object(s.call, s.scope, program) for s in seedings)
+
+
+def _seeds_an_object(call: ast.Call, scope: Scope, program: Program) -> bool:
+    """`RandomState(seed)`, `generator.manual_seed(seed)`"""
+    name = program.callee(call, scope)
+    is_of_object = isinstance(call.func, ast.Attribute) and call.func.attr in ("seed", "manual_seed")
+    return name in catalogue.names("generators", "generators") or (is_of_object and not is_seeder(name))
 
 
 def _names_run(facts: ModuleFacts, value: ast.expr) -> bool:
