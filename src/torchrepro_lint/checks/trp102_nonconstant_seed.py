@@ -110,9 +110,8 @@ def _chosen(
         unsafe=not varies
         and (
             _is_per_process(source, program)
-            or _stands_in(value, source)
+            or _stands_in(value, source, seedings, program)
             or _names_run(facts, value)
-            or _is_of_one_object(source, value, seedings, program)
             or (_kept(facts, program) and any(_undoes(s.call, s.scope, program) for s in seedings))
             or _goes_on(source)
             or not all(runs_once(program, *p) for p in places)
@@ -161,9 +160,9 @@ def _goes_on(source: Source) -> bool:
     return source.scope.kind != "module" and function in loads
 
 
-def _stands_in(value: ast.expr, source: Source) -> bool:
+def _stands_in(value: ast.expr, source: Source, seedings: list[Seeding], program: Program) -> bool:
     """Whether the seed stands in for one that its user did not give, who may want another one each time: it becomes the
-    option, or the program tells it, so that it can be given the next time."""
+    option, or the program tells it, so that it can be given the next time; or it is that of one of several objects."""
     facts = source.scope.facts
     match facts.statement(value):
         case ast.Assign(targets=[ast.Attribute() | ast.Subscript()]):
@@ -171,17 +170,15 @@ def _stands_in(value: ast.expr, source: Source) -> bool:
         case ast.Expr() as statement:
             is_kept = facts.parents[statement] is not facts.tree or isinstance(facts.parents[value], ast.IfExp)
         case _:
-            is_kept = _is_shown(facts, value)
+            is_kept = _is_shown(facts, value) or _are_for_objects(source, seedings, program)
     return is_kept and any(about_seed(c.test) for c in conditions(value, source.scope))
 
 
-def _is_of_one_object(source: Source, value: ast.expr, seedings: list[Seeding], program: Program) -> bool:
-    """Whether a function draws the seed of a generator of an object that is given none: objects are then to differ from
-    each other, and where the generator is seeded that it is drawn from, they differ alike in every run."""
-    if source.scope.kind != "function" or draw_at(source.node, source.scope, program) is None:
-        return False
-    is_fallback = any(about_seed(c.test) for c in conditions(value, source.scope))
-    return is_fallback and all(_seeds_an_object(s.call, s.scope, program) for s in seedings)
+def _are_for_objects(source: Source, seedings: list[Seeding], program: Program) -> bool:
+    """Whether a seed is drawn for generators of objects: these are then to differ from each other, and where the
+    generator is seeded that it is drawn from, they differ alike in every run."""
+    is_drawn = source.scope.kind == "function" and draw_at(source.node, source.scope, program) is not None
+    return is_drawn and all(_seeds_an_object(s.call, s.scope, program) for s in seedings)
 
 
 def _seeds_an_object(call: ast.Call, scope: Scope, program: Program) -> bool:
