@@ -8,6 +8,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Sequence
+from itertools import takewhile
 from pathlib import Path
 from typing import NamedTuple
 
@@ -137,8 +138,10 @@ def seeds_below(program: Program, met: SeedMet, families: Sequence[str]) -> tupl
     statement, seed = _last_of_seeds(facts, facts.statement(met.node)), _copied_seed(program, met)
     if seed is None or not families:
         return ()
+    statement = _last_of_imports(facts, statement, families)
     lines, edits = seed_calls.seed_calls(met.scope, statement, families, seed)
-    return (*edits, insert_after(facts, statement, *lines))
+    is_apart = isinstance(statement, ast.Import | ast.ImportFrom)
+    return (*edits, insert_after(facts, statement, *[""] * is_apart, *lines))
 
 
 def _copied_seed(program: Program, met: SeedMet) -> str | None:
@@ -165,6 +168,17 @@ def _last_of_seeds(facts: ModuleFacts, statement: ast.stmt) -> ast.stmt:
             case _:
                 break
     return statement
+
+
+def _last_of_imports(facts: ModuleFacts, statement: ast.stmt, families: Sequence[str]) -> ast.stmt:
+    """The last of the imports that follow right after a statement of the module, where they import a generator's module
+    that is to be seeded; else the statement."""
+    block = facts.tree.body if statement in facts.tree.body else []
+    following = block[block.index(statement) + 1 :] if block else []
+    imports = list(takewhile(lambda s: isinstance(s, ast.Import | ast.ImportFrom), following))
+    wanted = {seed_families.SEED_CALLS[family][0] for family in families}
+    is_there = any(b.node in imports and b.target in wanted for b in facts.imports)
+    return imports[-1] if is_there else statement
 
 
 # -- options ----------------------------------------------------------------------------------------------------------
