@@ -24,7 +24,7 @@ from torchrepro_lint.rng import environments
 from torchrepro_lint.rng.own_seed import generator_seed, numbered
 from torchrepro_lint.rng.ranks import has_ranks
 from torchrepro_lint.seeding.training import only_evaluates, trains_nothing
-from torchrepro_lint.syntax import insert_after
+from torchrepro_lint.syntax import insert_below_alternatives
 
 
 class _Made(NamedTuple):
@@ -149,7 +149,7 @@ def _seeded(call: Call, found: environments.Unseeded, beside: int, program: Prog
     is_clear = is_known and runs_once(program, call.node, call.scope) and not has_ranks(call.facts, program)
     is_clear = is_clear and not _is_left_unseeded(call, name)
     unsafe = not is_clear or (given is None and is_seed_unclear(call, seed, program))
-    return Fix((*edits, *((insert_after(call.facts, statement, *seeds),) if seeds else ())), unsafe)
+    return Fix((*edits, *((insert_below_alternatives(call.facts, statement, name, *seeds),) if seeds else ())), unsafe)
 
 
 def _reset_right_below(facts: ModuleFacts, made: ast.stmt, name: str) -> ast.Call | None:
