@@ -56,6 +56,7 @@ _MEANT = re.compile(
 )
 _LOADS = frozenset({"load_state_dict", "load_checkpoint"})
 _SHOWS = frozenset({"print", "info", "debug", "warning", "log", "write", "dump"})
+_OTHER_FRAMEWORKS = frozenset({"tensorflow", "keras", "jax", "flax", "mxnet", "paddle", "theano"})
 _COMPUTES = frozenset({"torch", "numpy", "lightning", "pytorch_lightning", "transformers", "accelerate"})
 NONE_IS_RANDOM = {"numpy.random.seed": "seed", "random.seed": "a", "cupy.random.seed": "seed"}
 
@@ -272,11 +273,16 @@ def _without_seed(module: Module, program: Program) -> Iterator[Draft]:
         if call.facts.packages.isdisjoint(_COMPUTES):
             edits = ()  # whatever it plays or chooses, it trains nothing
         is_idle = is_worker_init(call.scope) and (_never_runs(call.scope) or only_evaluates(call.facts, program))
-        unsafe = _is_left_to_a_person(call, program) or is_idle
+        unsafe = _is_left_to_a_person(call, program) or is_idle or _is_for_others(call.facts)
         edits = (*edits, *imports) if edits and not _is_repeated(call, program) else ()
         draft = Draft(call.node, {"call": call.written}, "none", edits=edits, unsafe=unsafe)
         given = seed if isinstance(seed, Site) else None
         yield placed(draft, given, program, str(program.project.seed), is_none)
+
+
+def _is_for_others(facts: ModuleFacts) -> bool:
+    """Whether a file computes in another framework, without PyTorch: its generators no such seed reaches."""
+    return "torch" not in facts.packages and not facts.packages.isdisjoint(_OTHER_FRAMEWORKS)
 
 
 def _is_repeated(call: Call, program: Program) -> bool:
