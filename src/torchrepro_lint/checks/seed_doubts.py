@@ -11,7 +11,7 @@ from collections.abc import Collection
 
 from torchrepro_lint import catalogue
 from torchrepro_lint.checks.seed_place import Place, divides_data
-from torchrepro_lint.dataflow import CallSite, Program, remembered_in_file
+from torchrepro_lint.dataflow import CallSite, Program, remembered_in_file, start_of
 from torchrepro_lint.dataflow.binding import argument_for
 from torchrepro_lint.dataflow.conditions import conditions
 from torchrepro_lint.dataflow.execution_count import is_called_in_a_loop, runs_often
@@ -77,7 +77,7 @@ def is_unclear(
         or _is_one_of_many(seeding.entry.facts)
         or is_one_round(seeding.entry.facts)
         or _is_private(seeding)
-        or _repeats_names(seeding, families, place, program)
+        or repeats_names(seeding, families, place.scope, statement, program)
         or _has_no_number(seeding, program)
         or _tells_new_seed(seeding)
         or ("torch" in families and any(map(is_of_torch, seeding.met)))
@@ -210,12 +210,15 @@ def _is_drawn(value: ast.expr, scope: Scope, families: Collection[str], program:
     return any(not is_besides(d, program) for d in samples)
 
 
-def _repeats_names(seeding: Seeding, families: Collection[str], place: Place, program: Program) -> bool:
-    """Whether the seeds stand above a draw that is there for runs to differ in, as in the name of a run."""
+def repeats_names(
+    seeding: Seeding, families: Collection[str], scope: Scope, statement: ast.AST, program: Program
+) -> bool:
+    """Whether seeds at a statement of `scope` stand above a draw that is there for runs to differ in, as in the name of
+    a run."""
     sites = (site for facts in seeding.visited for site in _named_as_draws(facts) if seeding.runs(*site))
     draws = (draw_at(c, s, program) for c, s in sites)
     told = (d for d in draws if d is not None and d.family in families and tells_runs_apart(d, program))
-    return any(d.scope is not place.scope or d.node.lineno > place.statement.lineno for d in told)
+    return any(d.scope is not scope or d.node.lineno > start_of(statement)[0] for d in told)
 
 
 @remembered_in_file

@@ -8,12 +8,13 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Sequence
+from itertools import takewhile
 from pathlib import Path
 from typing import NamedTuple
 
 from torchrepro_lint.checks import seed_calls, seed_families
 from torchrepro_lint.checks.draft import Fix
-from torchrepro_lint.checks.seed_doubts import is_for_something_else, is_of_torch, warns
+from torchrepro_lint.checks.seed_doubts import is_for_something_else, is_of_torch, repeats_names, warns
 from torchrepro_lint.checks.seeded_learner import seeded_learner
 from torchrepro_lint.dataflow import Program, Site
 from torchrepro_lint.dataflow.execution_count import times
@@ -67,9 +68,11 @@ def beside(program: Program, seeding: Seeding, found: Unseeded) -> Fix | None:
         is_sure = met.process is None and met.sure and met.level == SEEDED and met.number < first
         is_sure = is_sure and not seed_families.may_be_left_out(program, met)
         if is_sure and is_near and not seed_calls.is_for_own_draws(program, seeding, found, function):
-            edits = seeds_below(program, met, seed_families.families_of(program, seeding, found, None))
+            families = seed_families.families_of(program, seeding, found, None)
+            edits = seeds_below(program, met, families)
             if edits and times(program, met.scope) != "often":
                 is_doubtful = is_for_something_else(met, program) or _is_renamed(edits) or _is_undone(met, seeding)
+                is_doubtful = is_doubtful or repeats_names(seeding, families, met.scope, met.node, program)
                 return Fix(edits, is_doubtful or _is_seeded_again(met, seeding, found, first))
     return None
 
@@ -140,8 +143,10 @@ def seeds_below(program: Program, met: SeedMet, families: Sequence[str]) -> tupl
     statement, seed = _last_of_seeds(facts, facts.statement(met.node)), _copied_seed(program, met)
     if seed is None or not families or ("numpy" in families and _is_too_large(program, met)):
         return ()
+    statement = _last_of_imports(facts, statement, families)
     lines, edits = seed_calls.seed_calls(met.scope, statement, families, seed)
-    return (*edits, insert_after(facts, statement, *lines))
+    is_apart = isinstance(statement, ast.Import | ast.ImportFrom)
+    return (*edits, insert_after(facts, statement, *[""] * is_apart, *lines))
 
 
 def _is_too_large(program: Program, met: SeedMet) -> bool:
@@ -175,6 +180,17 @@ def _last_of_seeds(facts: ModuleFacts, statement: ast.stmt) -> ast.stmt:
             case _:
                 break
     return statement
+
+
+def _last_of_imports(facts: ModuleFacts, statement: ast.stmt, families: Sequence[str]) -> ast.stmt:
+    """The last of the imports that follow right after a statement of the module, where they import a generator's module
+    that is to be seeded; else the statement."""
+    block = facts.tree.body if statement in facts.tree.body else []
+    following = block[block.index(statement) + 1 :] if block else []
+    imports = list(takewhile(lambda s: isinstance(s, ast.Import | ast.ImportFrom), following))
+    wanted = {seed_families.SEED_CALLS[family][0] for family in families}
+    is_there = any(b.node in imports and b.target in wanted for b in facts.imports)
+    return imports[-1] if is_there else statement
 
 
 # -- options ----------------------------------------------------------------------------------------------------------
@@ -271,6 +287,7 @@ def switched_on(program: Program, seeding: Seeding, found: Unseeded, process: Sc
         number = str(usual or int(_wants_more_than_none(last)))
         edits = (*with_default(option, number, program), *added)
         is_doubtful = warns(last) or is_for_something_else(last, program) or _is_of_commands(option, program)
+        is_doubtful = is_doubtful or repeats_names(seeding, {*done, *missing}, last.scope, last.node, program)
         return Fix(edits, is_doubtful or _is_asked_for(option)) if is_enough else None
     return None
 

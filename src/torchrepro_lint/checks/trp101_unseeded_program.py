@@ -37,6 +37,7 @@ def check(module: Module, program: Program) -> Iterator[Draft]:
 
 
 def _draft(program: Program, seeding: Seeding, found: Unseeded) -> Draft:
+    from torchrepro_lint.checks.environments_left import leaves_environments
     from torchrepro_lint.checks.seed_edit import seed_fix
     from torchrepro_lint.seeding.training import is_demonstration, is_for_training
 
@@ -57,7 +58,8 @@ def _draft(program: Program, seeding: Seeding, found: Unseeded) -> Draft:
         properties={"families": families},
         related=tuple(_related(seeding, found)),
         edits=fix.edits if fix is not None else (),
-        unsafe=fix is not None and (fix.unsafe or not is_for_training(seeding, program)),
+        unsafe=fix is not None
+        and (fix.unsafe or not is_for_training(seeding, program) or leaves_environments(seeding, program)),
     )
 
 

@@ -39,6 +39,7 @@ from torchrepro_lint.index import ModuleFacts, Scope, keyword_value, last_name, 
 from torchrepro_lint.model import Edit
 from torchrepro_lint.project.declarations import attribute_of, flags_of
 from torchrepro_lint.rng.chosen_seeds import Seeding, seeds_anew
+from torchrepro_lint.rng.draws import draw_at, is_seeder
 from torchrepro_lint.rng.entropy import Entropy, Source
 from torchrepro_lint.rng.predicates import about_seed
 from torchrepro_lint.rng.ranks import has_ranks
@@ -57,6 +58,7 @@ _LOADS = frozenset({"load_state_dict", "load_checkpoint"})
 _SHOWS = frozenset({"print", "info", "debug", "warning", "log", "write", "dump"})
 _ADDS_ROWS = frozenset({"append", "writerow"})
 _SECRETS = r"(?i)\b(?:nonce|passw(?:or)?d|cipher\w*|encrypt\w*|cryptography)\b"
+_OTHER_FRAMEWORKS = frozenset({"tensorflow", "keras", "jax", "flax", "mxnet", "paddle", "theano"})
 _COMPUTES = frozenset({"torch", "numpy", "lightning", "pytorch_lightning", "transformers", "accelerate"})
 NONE_IS_RANDOM = {"numpy.random.seed": "seed", "random.seed": "a", "cupy.random.seed": "seed"}
 
@@ -111,7 +113,7 @@ def _chosen(
         unsafe=not varies
         and (
             _is_per_process(source, program)
-            or _stands_in(value, source)
+            or _stands_in(value, source, seedings, program)
             or _names_run(facts, value)
             or facts.source.matches(_SECRETS)
             or (_kept(facts, program) and any(_undoes(s.call, s.scope, program) for s in seedings))
@@ -168,9 +170,9 @@ def _goes_on(source: Source) -> bool:
     return source.scope.kind != "module" and function in loads
 
 
-def _stands_in(value: ast.expr, source: Source) -> bool:
+def _stands_in(value: ast.expr, source: Source, seedings: list[Seeding], program: Program) -> bool:
     """Whether the seed stands in for one that its user did not give, who may want another one each time: it becomes the
-    option, or the program tells it, so that it can be given the next time."""
+    option, or the program tells it, so that it can be given the next time; or it is that of one of several objects."""
     facts = source.scope.facts
     match facts.statement(value):
         case ast.Assign(targets=[ast.Attribute() | ast.Subscript()]):
@@ -178,8 +180,22 @@ def _stands_in(value: ast.expr, source: Source) -> bool:
         case ast.Expr() as statement:
             is_kept = facts.parents[statement] is not facts.tree or isinstance(facts.parents[value], ast.IfExp)
         case _:
-            is_kept = _is_shown(facts, value)
+            is_kept = _is_shown(facts, value) or _are_for_objects(source, seedings, program)
     return is_kept and any(about_seed(c.test) for c in conditions(value, source.scope))
+
+
+def _are_for_objects(source: Source, seedings: list[Seeding], program: Program) -> bool:
+    """Whether a seed is drawn for generators of objects: these are then to differ from each other, and where the
+    generator is seeded that it is drawn from, they differ alike in every run."""
+    is_drawn = source.scope.kind == "function" and draw_at(source.node, source.scope, program) is not None
+    return is_drawn and all(_seeds_an_object(s.call, s.scope, program) for s in seedings)
+
+
+def _seeds_an_object(call: ast.Call, scope: Scope, program: Program) -> bool:
+    """`RandomState(seed)`, `generator.manual_seed(seed)`"""
+    name = program.callee(call, scope)
+    is_of_object = isinstance(call.func, ast.Attribute) and call.func.attr in ("seed", "manual_seed")
+    return name in catalogue.names("generators", "generators") or (is_of_object and not is_seeder(name))
 
 
 def _names_run(facts: ModuleFacts, value: ast.expr) -> bool:
@@ -278,11 +294,16 @@ def _without_seed(module: Module, program: Program) -> Iterator[Draft]:
         if call.facts.packages.isdisjoint(_COMPUTES):
             edits = ()  # whatever it plays or chooses, it trains nothing
         is_idle = is_worker_init(call.scope) and (_never_runs(call.scope) or only_evaluates(call.facts, program))
-        unsafe = _is_left_to_a_person(call, program) or is_idle
+        unsafe = _is_left_to_a_person(call, program) or is_idle or _is_for_others(call.facts)
         edits = (*edits, *imports) if edits and not _is_repeated(call, program) else ()
         draft = Draft(call.node, {"call": call.written}, "none", edits=edits, unsafe=unsafe)
         given = seed if isinstance(seed, Site) else None
         yield placed(draft, given, program, str(program.project.seed), is_none)
+
+
+def _is_for_others(facts: ModuleFacts) -> bool:
+    """Whether a file computes in another framework, without PyTorch: its generators no such seed reaches."""
+    return "torch" not in facts.packages and not facts.packages.isdisjoint(_OTHER_FRAMEWORKS)
 
 
 def _is_repeated(call: Call, program: Program) -> bool:

@@ -12,8 +12,9 @@ from torchrepro_lint.checks.draft import Draft
 from torchrepro_lint.checks.said_on_purpose import is_on_purpose
 from torchrepro_lint.dataflow import Call, Module, Program, remembered, remembered_in_file
 from torchrepro_lint.dataflow.execution_count import runs_often, runs_once
+from torchrepro_lint.dataflow.references import reads_of_target
 from torchrepro_lint.elements import Certainty
-from torchrepro_lint.index import ModuleFacts, Scope, calls_in, keyword_value
+from torchrepro_lint.index import ModuleFacts, Scope, calls_in, keyword_value, last_name
 from torchrepro_lint.loading.looked_at import is_shown
 from torchrepro_lint.project.contents import is_test
 from torchrepro_lint.project.entries import files_of_programs
@@ -23,9 +24,13 @@ from torchrepro_lint.rng.seed_options import is_seed
 from torchrepro_lint.rng.usual_seed import has_own_seed
 from torchrepro_lint.seeding.seedings import is_reported, is_unseeded, may_be_seeded
 
+_FOR_PROBABILITIES = frozenset({"sklearn.svm.SVC", "sklearn.svm.NuSVC"})
+_OF_SEARCH = frozenset({"fit", "cv_results_", "best_params_", "best_score_", "best_index_", "predict", "score"})
+
 
 def check(module: Module, program: Program) -> Iterator[Draft]:
-    calls = [] if is_test(module.facts) else [c for c in unseeded(module) if not is_shown(c.node, c.scope, program)]
+    found = [] if is_test(module.facts) else unseeded(module)
+    calls = [c for c in found if not (is_shown(c.node, c.scope, program) or _is_scored_by_class(c))]
     if not calls or is_reported(module.facts, program) or may_be_seeded(module.facts, program):
         return
     alike = Counter((call.name, call.scope) for call in calls)
@@ -48,6 +53,31 @@ def check(module: Module, program: Program) -> Iterator[Draft]:
             edits=edits,
             unsafe=unsafe,
         )
+
+
+def _is_scored_by_class(call: Call) -> bool:
+    """Whether a machine that draws for its probabilities alone is handed to nothing but searches that score the classes
+    which it predicts, and is not asked for more: `GridSearchCV(SVC(probability=True), grid)`."""
+    if call.name not in _FOR_PROBABILITIES:
+        return False
+    match call.facts.parents[call.node]:
+        case ast.Assign(targets=[ast.Name() as target]) as statement:
+            uses = [site.node for site in reads_of_target(target, statement, call.scope, call.program)]
+        case _:
+            uses = [call.node]
+    return bool(uses) and all(_is_searched(use, call) for use in uses)
+
+
+def _is_searched(use: ast.AST, call: Call) -> bool:
+    facts, search = call.facts, call.facts.parents[use]
+    if not isinstance(search, ast.Call) or search.args[:1] != [use] or keyword_value(search, "scoring") is not None:
+        return False
+    match facts.parents[search]:
+        case ast.Assign(targets=[ast.Name() as target]) as statement if last_name(search.func).endswith("SearchCV"):
+            found = reads_of_target(target, statement, call.scope, call.program)
+            parts = (facts.parents[site.node] for site in found)
+            return all(isinstance(part, ast.Attribute) and part.attr in _OF_SEARCH for part in parts)
+    return False
 
 
 def _number_beside(call: Call) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import chain
 from typing import NamedTuple
 
@@ -12,7 +12,7 @@ from torchrepro_lint.checks.argument_edit import first_argument
 from torchrepro_lint.checks.draft import Draft, Fix, Place
 from torchrepro_lint.checks.generator_doubts import is_seed_unclear
 from torchrepro_lint.checks.seeded_learner import seeded_learner
-from torchrepro_lint.dataflow import Call, Module, Program
+from torchrepro_lint.dataflow import Call, Module, Program, remembered
 from torchrepro_lint.dataflow.conditions import are_exclusive
 from torchrepro_lint.dataflow.execution_count import runs_often, runs_once
 from torchrepro_lint.dataflow.reaching_definitions import reads_of_binding
@@ -24,7 +24,7 @@ from torchrepro_lint.rng import environments
 from torchrepro_lint.rng.own_seed import generator_seed, numbered
 from torchrepro_lint.rng.ranks import has_ranks
 from torchrepro_lint.seeding.training import only_evaluates, trains_nothing
-from torchrepro_lint.syntax import insert_after
+from torchrepro_lint.syntax import insert_below_alternatives
 
 
 class _Made(NamedTuple):
@@ -61,6 +61,17 @@ def check(module: Module, program: Program) -> Iterator[Draft]:
             edits=fix.edits,
             unsafe=fix.unsafe or is_used,
         )
+
+
+@remembered
+def left_unseeded(facts: ModuleFacts, program: Program) -> Mapping[ast.Call, bool]:
+    """The calls of a file that make environments of a library, and whether they leave these without a seed, for all
+    that can be seen, and no safe fix gives them one."""
+    module = Module(facts, program)
+    found = [(made, _together([_seeded(*one, program) for one in made])) for made in _by_draw(module, program)]
+    fixed = {one.call.node for made, fix in found if fix.edits and not fix.unsafe for one in made}
+    made = (call for call in environments.made(module) if not environments.may_be_the_projects_own(call, program))
+    return {call.node: call.node not in fixed for call in made}
 
 
 def _by_draw(module: Module, program: Program) -> Iterable[list[_Made]]:
@@ -138,7 +149,7 @@ def _seeded(call: Call, found: environments.Unseeded, beside: int, program: Prog
     is_clear = is_known and runs_once(program, call.node, call.scope) and not has_ranks(call.facts, program)
     is_clear = is_clear and not _is_left_unseeded(call, name)
     unsafe = not is_clear or (given is None and is_seed_unclear(call, seed, program))
-    return Fix((*edits, *((insert_after(call.facts, statement, *seeds),) if seeds else ())), unsafe)
+    return Fix((*edits, *((insert_below_alternatives(call.facts, statement, name, *seeds),) if seeds else ())), unsafe)
 
 
 def _reset_right_below(facts: ModuleFacts, made: ast.stmt, name: str) -> ast.Call | None:

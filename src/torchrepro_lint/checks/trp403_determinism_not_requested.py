@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
 REQUESTS = ("use_deterministic_algorithms", "set_deterministic_debug_mode", "set_deterministic",
             "enable_full_determinism", "set_determinism", "fill_uninitialized_memory")  # fmt: skip
 
+_WITHOUT_GRADIENTS = ("no_grad", "inference_mode")
+_TRAINS = re.compile(r"(?:^|_)(?:train|fit|learn|backward)(?:_|$)")
 _CHECKS = frozenset({"gradcheck", "gradgradcheck"})  # whose numbers have to be near enough, not the same
 # What takes the best of its actions if it is `deterministic`: `policy.act(state, deterministic=True)`.
 _ACTS = frozenset({"act", "action", "actions", "predict", "sample", "forward", "step", "evaluate", "policy", "actor"})
@@ -116,8 +119,25 @@ def _draft(module: Module, program: Program, seeding: Seeding, seed: Seeder, ker
         {"seed": seeded.text(seed.node)},
         related=(*elsewhere, Place(kernel[1].facts, kernel[0], "its kernels are chosen here")),
         edits=fix.edits,
-        unsafe=fix.unsafe or _only_tries(seeding, program) or is_turned_off(seeding.visited),
+        unsafe=fix.unsafe
+        or _only_tries(seeding, program)
+        or is_turned_off(seeding.visited)
+        or _is_for_inference(seed, program),
     )
+
+
+def _is_for_inference(seed: Seeder, program: Program) -> bool:
+    """Whether a function seeds that only uses a model, as for the same noise each time: what is trained before would be
+    without the flag, and what is trained after it with it."""
+    from torchrepro_lint.rng.updates import leads_to_update
+
+    function = seed.scope.function
+    if function.kind != "function":
+        return False
+    called = {last_name(call.func) for call, _ in function.calls if call.args or last_name(call.func) == "backward"}
+    names = {last_name(call.func) for call, _ in function.calls}
+    is_use = not names.isdisjoint(_WITHOUT_GRADIENTS) and not any(map(_TRAINS.search, called))
+    return is_use and not leads_to_update(function, program)
 
 
 def _only_tries(seeding: Seeding, program: Program) -> bool:

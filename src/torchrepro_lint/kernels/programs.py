@@ -8,6 +8,7 @@ file may be trained, on a GPU.
 
 from __future__ import annotations
 
+import ast
 import re
 from collections.abc import Iterable
 from itertools import chain
@@ -15,7 +16,8 @@ from pathlib import Path
 
 from torchrepro_lint.dataflow import Program, remembered, remembered_of_texts
 from torchrepro_lint.dataflow.conditions import conditions
-from torchrepro_lint.index import ModuleFacts
+from torchrepro_lint.dataflow.reaching_definitions import reads
+from torchrepro_lint.index import ModuleFacts, calls_in, last_name
 from torchrepro_lint.kernels.environment import sets
 from torchrepro_lint.project.entries import files_of_programs
 
@@ -55,8 +57,33 @@ def _hides_gpus(facts: ModuleFacts, program: Program) -> bool:
 
 
 @remembered
-def _speaks_of_gpu(facts: ModuleFacts, _: Program) -> bool:
-    return _GPU.search(facts.source.text) is not None
+def _speaks_of_gpu(facts: ModuleFacts, program: Program) -> bool:
+    """Whether a file speaks of a GPU, and not only where it names a device that nothing is moved to."""
+    text = facts.source.text
+    if _GPU.search(text) is None:
+        return False
+    lines = _lines_of_idle_devices(facts, program)
+    return not lines or any(text.count("\n", 0, found.end()) + 1 not in lines for found in _GPU.finditer(text))
+
+
+def _lines_of_idle_devices(facts: ModuleFacts, program: Program) -> frozenset[int]:
+    """The lines that bind names of devices which nothing reads: `device = torch.device("cuda")`."""
+    made = [
+        (name, scope, b) for scope in facts.scope.descend() for name, bound in scope.bindings.items() for b in bound
+    ]
+    held = [(name, scope, facts.statement(b.node)) for name, scope, b in made if b.kind == "assign"]
+    idle = [(scope, node) for name, scope, node in held if _names_device(node) and not reads(name, scope)]
+    if any(scope.kind == "module" for scope, _ in idle) and program.project.users([facts.source.path]):
+        return frozenset()  # who imports the file may read it
+    return frozenset(line for _, node in idle for line in range(node.lineno, (node.end_lineno or node.lineno) + 1))
+
+
+def _names_device(statement: ast.stmt) -> bool:
+    """`device = torch.device("cuda:0" if torch.cuda.is_available() else "cpu")`"""
+    match statement:
+        case ast.Assign(targets=[ast.Name()], value=value):
+            return any(last_name(call.func) in ("device", "is_available") for call in calls_in(value))
+    return False
 
 
 @remembered

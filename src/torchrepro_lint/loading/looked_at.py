@@ -14,6 +14,7 @@ from torchrepro_lint.dataflow.references import reads_of_target
 from torchrepro_lint.index import ModuleFacts, Scope, calls_in, last_name, walk
 from torchrepro_lint.loading.loaders import loader_calls
 from torchrepro_lint.project import roles
+from torchrepro_lint.project.contents import reads_attribute
 
 _SHOWS = frozenset({
     "print", "len", "size", "type", "format", "str", "range", "enumerate", "shape", "dim", "item", "numpy", "tolist",
@@ -25,6 +26,7 @@ _SHOWS = frozenset({
 _VIEWS = frozenset({"head", "tail", "describe", "sort_index", "sort_values", "reset_index", "iterrows", "itertuples",
                     "items", "tolist", "to_list", "to_string", "to_markdown", "reshape", "squeeze",
                     "to_numpy"})  # fmt: skip
+MAX_FILES = 60  # that name an attribute
 MAX_NAMES = 4  # one after the other, that a table has in a notebook
 _NO_GRADIENTS = frozenset({"no_grad", "inference_mode"})
 EVALUATION = re.compile(
@@ -82,7 +84,8 @@ def is_only_looked_at(call: Call) -> bool:
 
 @remembered
 def replaced(facts: ModuleFacts, program: Program) -> set[ast.Call]:
-    """The loaders of a file whose name a function gives to something else before anything reads it."""
+    """The loaders of a file whose name a function gives to something else before anything reads it; or that an object
+    keeps, and whose methods make another one wherever they use it."""
     return {call.node for call in loader_calls(facts, program) if _is_replaced(call)}
 
 
@@ -91,7 +94,43 @@ def _is_replaced(call: Call) -> bool:
         case ast.Assign(targets=[ast.Name(id=name) as target]) as statement if call.scope.kind == "function":
             is_bound_again = len(call.scope.bindings.get(name, ())) > 1
             return is_bound_again and not reads_of_target(target, statement, call.scope, call.program)
+        case ast.Assign(targets=[ast.Attribute() as target]) if call.scope.is_self(target.value):
+            return _is_made_anew(target.attr, call) and not _is_read_elsewhere(target.attr, call)
     return False
+
+
+def _is_made_anew(attribute: str, call: Call) -> bool:
+    """Whether each method that reads an attribute of the object has given it another value above, and some do."""
+    facts, own = call.facts, call.scope.function
+    sets = (s for s in facts.attribute_sets.get(attribute, ()) if s.scope.is_self(s.target.value))
+    made = [(s.scope.function, s.statement.lineno) for s in sets if facts.parents[s.statement] is s.scope.function.node]
+    found = (
+        (read.lineno, read.value, facts.scope_of(read)) for read in facts.reads(facts.tree).of_attribute(attribute)
+    )
+    reads = [
+        (line, scope.function)
+        for line, held, scope in found
+        if scope.method_class is own.method_class or not scope.is_self(held) or _may_be_kin(scope, own)
+    ]
+    return bool(reads) and all(
+        any(function is reading and function is not own and line < read for function, line in made)
+        for read, reading in reads
+    )
+
+
+def _may_be_kin(scope: Scope, other: Scope) -> bool:
+    """Whether one of two methods is of a class with bases, through which the other's may be the same object's."""
+    owners = (owner.node for owner in (scope.method_class, other.method_class) if owner is not None)
+    return any(getattr(node, "bases", ()) for node in owners)
+
+
+def _is_read_elsewhere(attribute: str, call: Call) -> bool:
+    """Whether another file may read an attribute of this name, or this one by its text."""
+    own, project = call.facts.source.path, call.program.project
+    naming = project.text.mentioning(attribute)
+    if naming is None or len(naming) > MAX_FILES or call.facts.source.matches(rf"[\"']{attribute}[\"']"):
+        return True
+    return any(project.files.says(str(path), reads_attribute, attribute) for path in naming if path != own)
 
 
 def is_shown(table: ast.expr, scope: Scope, program: Program, names: int = MAX_NAMES) -> bool:

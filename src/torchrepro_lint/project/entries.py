@@ -49,8 +49,9 @@ def entries(facts: ModuleFacts, project: Project) -> list[Entry]:
 
 def _starts(start: str | None, path: Path, project: Project) -> bool:
     """Whether a file that starts so is a program without a guard or a command."""
-    if start == "script" and project.disk(exists, str(path.parent / "__init__.py")):
-        return False  # part of a package: a script there has a guard, reads options or trains
+    is_packaged = start == "script" and project.disk(exists, str(path.parent / "__init__.py"))
+    if is_packaged and not project.imports_beside(path):
+        return False  # part of a package: a script there has a guard, reads options or trains, or is started there
     return start == "main" or (start in ("script", "work") and not _is_imported(path, project))
 
 

@@ -32,6 +32,16 @@ def _imported(path: Path, text: ProjectText, finder: ModuleFinder) -> Iterator[s
             yield place[0]
 
 
+def imports_beside(path: Path, text: ProjectText, finder: ModuleFinder) -> bool:
+    """Whether a file imports what lies beside it by its name alone, which a file of a package cannot: only one that is
+    started there."""
+    folder = path.parent
+    others = [p.relative_to(folder) for p in map(_path, imported(path, text, finder)) if p.is_relative_to(folder)]
+    beside = {other.parts[0].removesuffix(".py") for other in others}
+    named = {module.partition(".")[0] for module in text.derived(IMPORTS, path, modules_in)}
+    return bool(beside & named - {folder.name})
+
+
 def modules_in(text: str) -> tuple[str, ...]:
     """The modules, and what may be modules, that the import statements of a text name; with their dots."""
     return tuple(dict.fromkeys(map(intern, _modules_in(text))))  # the same ones all over a project

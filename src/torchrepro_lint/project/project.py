@@ -19,7 +19,7 @@ from torchrepro_lint.project.configured import Configured
 from torchrepro_lint.project.disk import Commands, commands, modules_like, style
 from torchrepro_lint.project.files import Files
 from torchrepro_lint.project.folders import Folders
-from torchrepro_lint.project.importers import imported, imports_in, reachable, users
+from torchrepro_lint.project.importers import imported, imports_beside, imports_in, reachable, users
 from torchrepro_lint.project.kinds import NATIVE
 from torchrepro_lint.project.libraries import Libraries
 from torchrepro_lint.project.listed import ANY
@@ -205,6 +205,10 @@ class Project:
     def imported(self, path: Path) -> frozenset[str]:
         """The files of the project that a file imports."""
         return imported(path, self.text, self.finder)
+
+    def imports_beside(self, path: Path) -> bool:
+        """Whether a file imports what lies beside it by its name alone, as a script can that is started there."""
+        return imports_beside(path, self.text, self.finder)
 
     def reachable(self, path: Path) -> frozenset[Path]:
         """The files that a program which starts in `path` may run code of."""

@@ -484,31 +484,40 @@ def tells_runs_apart(draw: Draw, program: Program) -> bool:
     labels = catalogue.table("generators")["labels"]
     ends = (*labels["of_runs"], *labels["never_data"])
     found = _label_of_function(draw) or next((name for name in _written(draw) if name.endswith(ends)), "")
-    found = found or next((n for n in _written(draw) if _is_label_in_text(n, draw.scope.facts)), "")
+    found = found or next((n for n in _written(draw) if _is_label_in_text(n, draw)), "")
     is_named = program.by_name(bool(found), "that what is drawn is a label", draw.scope, found)
     return is_named or _spells_a_name(draw) or _is_in_address(draw, program)
 
 
-def _is_label_in_text(name: str, facts: ModuleFacts) -> bool:
-    """Whether a name is that of a label, and what it holds becomes part of a text that is more than printed:
-    `Writer(f"runs/{self.training_id}")`."""
-    is_label = name.rpartition("_")[2] in catalogue.table("generators")["labels"]["words"]
-    return is_label and name in _put_into_texts(facts)
+def _is_label_in_text(name: str, draw: Draw) -> bool:
+    """Whether a name is that of a label, or of one whole number, and what it holds becomes part of a text that is more
+    than printed: `Writer(f"runs/{self.training_id}")`."""
+    labels, last = catalogue.table("generators")["labels"], name.rpartition("_")[2]
+    is_number = last in labels["numbers"] and draw.what.rpartition(".")[2] in _NUMBERS
+    return (is_number or last in labels["words"]) and name in _put_into_texts(draw.scope.facts)
 
 
 @remembered_in_file
 def _put_into_texts(facts: ModuleFacts) -> frozenset[str]:
     """The names, in small letters, of what a file puts into texts that it does not only print."""
-    put: list[tuple[ast.expr, ast.expr]] = []
-    for node in walk(facts.tree):
-        match node:
-            case ast.FormattedValue(value=value):
-                put.append((node, value))
-            case ast.BinOp(left=value, op=ast.Add(), right=ast.Constant(value=str())):
-                put.append((node, value))
-            case ast.BinOp(left=ast.Constant(value=str()), op=ast.Add(), right=value):
-                put.append((node, value))
-    return frozenset(last_name(value).lower() for node, value in put if not _is_printed(node, facts))
+    values = [value for node in walk(facts.tree) for value in _filled_in(node)]
+    return frozenset(last_name(v).lower() for v in values if not _is_printed(v, facts))
+
+
+def _filled_in(node: ast.AST) -> Sequence[ast.expr]:
+    """What becomes part of a text: `f"{run}"`, `"{}".format(run)`, `"%d" % run`, `str(run)`, `"runs/" + run`."""
+    match node:
+        case ast.FormattedValue(value=value):
+            return [value]
+        case ast.Call(func=ast.Attribute(attr="format") | ast.Name(id="str"), args=args, keywords=keywords):
+            return [*args, *(k.value for k in keywords)]
+        case ast.BinOp(left=ast.Constant(value=str()), op=ast.Mod(), right=ast.Tuple(elts=values)):
+            return values
+        case ast.BinOp(left=ast.Constant(value=str()), op=ast.Mod() | ast.Add(), right=value):
+            return [value]
+        case ast.BinOp(left=value, op=ast.Add(), right=ast.Constant(value=str())):
+            return [value]
+    return ()
 
 
 def _is_printed(node: ast.AST, facts: ModuleFacts) -> bool:

@@ -180,6 +180,8 @@ def _only_sets_up(call: ast.Call, scope: Scope, program: Program, depth: int) ->
     if draw is not None:
         return is_besides(draw, program)
     found = program.runs(call, scope)
+    if found == ("importlib.reload",) and call.args:  # of a library, as its import
+        return isinstance(program.resolve(call.args[0], scope), str)
     if found:
         return all(_is_harmless(callee, program, depth) for callee in found) or _adds_options(call, scope, program)
     function: ast.expr | None = call.func

@@ -20,6 +20,7 @@ from torchrepro_lint.seeding.unfollowed import may_train, may_use_tensors, names
 
 _TRAINS_BY_NAME = re.compile(r"(?i)backward|step|train|fit(?!_transform)|learn|optim|run|main")
 _TRAINER = re.compile(r"(?i)train|learn|agent|runner|engine|solver|algo|experiment|pipeline|session")
+_STEPS = frozenset({"step", "zero_grad", "fit", "minimize", "manual_backward"})
 _MEASURES = re.compile(r"(?i)bench|perf(?:ormance)?(?:_|$)")
 _TRIED = re.compile(
     r"#+\s*(?:(?:only |just )?for (?:testing|debugging|a (?:quick |short )?test)\b"
@@ -78,7 +79,7 @@ def _is_tried_once(seeding: Seeding, program: Program) -> bool:
         is_elsewhere = not may_train(seeding, program) and not any(map(_TRAINS_BY_NAME.search, facts.calls))
         return is_in_sight or is_elsewhere or not (trains and seeding.updates)
     is_named = roles.is_no_training(facts.source.rel)
-    if is_in_sight and is_named:
+    if is_named and (is_in_sight or ("backward" in facts.calls and seeding.reached.isdisjoint(_STEPS))):
         return True
     if _tries_layers(seeding) and (not trains or "backward" in seeding.reached):
         return True

@@ -10,7 +10,8 @@ import warnings
 from collections.abc import Sequence
 
 from torchrepro_lint.index import ModuleFacts, calls_in, last_name, names_in, walk
-from torchrepro_lint.syntax.statements import begins_cell, is_docstring, top_line
+from torchrepro_lint.model import Edit
+from torchrepro_lint.syntax.statements import begins_cell, insert_after, insert_at, is_docstring, top_line
 
 _SETTINGS = re.compile(r"pars|opt(?:ion)?s?$|arg(?:ument)?s?$|param(?:eter)?s?$|conf|setting|flags", re.IGNORECASE)
 _IMPORTS = ast.Import | ast.ImportFrom
@@ -204,6 +205,25 @@ def _is_code(text: str) -> bool:
         isinstance(s, ast.Assign | ast.AugAssign | _IMPORTS) or isinstance(getattr(s, "value", 0), ast.Call)
         for s in body
     )
+
+
+def insert_below_alternatives(facts: ModuleFacts, statement: ast.stmt, name: str, *lines: str) -> Edit:
+    """Put statements below an assignment to a name, and below the others to it that stand right below as comments:
+    `# env = gym.make("Acrobot-v1")`, whichever of them is turned on."""
+    first = line = (statement.end_lineno or 0) + 1
+    is_alone = facts.source.line(first - 1)[facts.range(statement).end.column - 1 :].lstrip()[:1] in ("", "#")
+    while is_alone and line < len(facts.source.line_starts) and _is_alternative(facts, line, statement, name):
+        line += 1
+    return insert_at(facts, line, statement, *lines) if line > first else insert_after(facts, statement, *lines)
+
+
+def _is_alternative(facts: ModuleFacts, line: int, statement: ast.stmt, name: str) -> bool:
+    indent = facts.source.line(statement.lineno)[: facts.range(statement).start.column - 1]
+    text = facts.source.line(line)
+    if not text.startswith(f"{indent}#") or begins_cell(facts, line):
+        return False
+    written = text.strip().lstrip("# ")
+    return re.match(rf"{re.escape(name)}\s*=[^=]", written) is not None and _is_code(written)
 
 
 def stands_apart(facts: ModuleFacts, statement: ast.stmt) -> bool:
