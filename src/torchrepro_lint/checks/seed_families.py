@@ -185,8 +185,15 @@ def _is_known(name: ast.Name, target: str, known: re.Pattern[str], facts: Module
     dotted = _dotted(name, target, facts)
     if dotted.startswith("random."):
         return _is_besides(name, facts, program)
-    is_known = dotted != "random" and known.match(dotted) is not None
+    is_known = dotted != "random" and (known.match(dotted) or known.match(_of_package(dotted))) is not None
     return is_known or (dotted in _MAKERS and _makes_known(name, facts, program))
+
+
+def _of_package(dotted: str) -> str:
+    """A class of a submodule as its package has it, too: `transformers.models.bert.BertModel` is `transformers.BertModel`."""
+    package, *parts = dotted.split(".")
+    first = next((i for i, part in enumerate(parts) if part[:1].isupper()), 0)
+    return ".".join((package, *parts[first:]))
 
 
 def _is_besides(name: ast.Name, facts: ModuleFacts, program: Program) -> bool:
