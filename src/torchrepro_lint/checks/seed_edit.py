@@ -10,7 +10,7 @@ import ast
 from collections.abc import Collection, Sequence
 
 from torchrepro_lint.checks.draft import Fix, made
-from torchrepro_lint.checks.seed_calls import by_own_seeder, number_at, seed_calls
+from torchrepro_lint.checks.seed_calls import by_own_seeder, has_idle_seeder, number_at, seed_calls
 from torchrepro_lint.checks.seed_doubts import is_unclear
 from torchrepro_lint.checks.seed_families import families_of, is_fresh
 from torchrepro_lint.checks.seed_met import (
@@ -173,7 +173,8 @@ def _seeded(
         lines = [f"if {number.text} >= 0:", *(indentation(place.scope.facts) + line for line in lines)]
         edits = (*edits, *with_default(switched, str(usual_seed(switched.facts, program)), program))
     is_renamed = any(line.lstrip().startswith("_") for line in lines)  # the module's name has another use
-    is_doubtful = ranks.is_alike or is_renamed or is_unclear(seeding, process, families, place, program)
+    is_doubtful = own is None and is_whole and has_idle_seeder(program, place.scope, place.statement, families)
+    is_doubtful = is_doubtful or ranks.is_alike or is_renamed or is_unclear(seeding, process, families, place, program)
     return Fix((*edits, inserted(place, lines)), is_doubtful)
 
 

@@ -190,7 +190,7 @@ def _is_known(name: ast.Name, target: str, known: re.Pattern[str], facts: Module
 
 
 def _of_package(dotted: str) -> str:
-    """A class of a submodule as its package has it, too: `transformers.models.bert.BertModel` is `transformers.BertModel`."""
+    """A class by its package, whichever module has it: `transformers.BertModel`."""
     package, *parts = dotted.split(".")
     first = next((i for i, part in enumerate(parts) if part[:1].isupper()), 0)
     return ".".join((package, *parts[first:]))
