@@ -44,6 +44,9 @@ _COMMENT_LINES = re.compile(r"(?:[ \t]*#[^\r\n]*(?:\r\n?|\n|\Z))+")
 _OF_DEVICES = re.compile(r"cuda|cudnn|gpu|device|cpu", re.IGNORECASE)
 _OF_SWITCH = re.compile(r"(?:use_?)?cudnn(?:_?bench\w*)?", re.IGNORECASE)  # an option for it: `if config["cudnn"]:`
 _OF_SPEED = re.compile(r"(?:^|[^a-z])(?:fast|speed|perf|performance|throughput)(?![a-z])", re.IGNORECASE)
+# What tells how much is done in a second: `print(f"Samples/Sec = {rate}")`.
+_TELLS_RATE = r"(?i:throughput|(?:samples?|images?|imgs?|examples?|tokens?)[ _]?(?:/|per)[ _]?s(?:ec(?:ond)?)?\b)"
+_READS_CLOCK = frozenset({"time", "perf_counter", "monotonic"})
 _CLOCKS = ("perf_counter", "perf_counter_ns", "monotonic", "synchronize")
 _MAKES = re.compile(  # a part of a program: `build_model`, `get_dataloaders`
     r"^_*(?:build|make|create|get|load|split|generate|prepare)_(?:\w+_)?"
@@ -164,6 +167,7 @@ def is_after_speed(facts: ModuleFacts, program: Program) -> bool:
     """Whether a program only uses a model, has nothing to learn, or times what it does, as by
     `cuda.Event(enable_timing=True)`, in a `def latency()`, or in a file called a benchmark."""
     is_timed = facts.source.matches(r"\benable_timing\s*=\s*True\b|\bdef \w*latency\w*\(")
+    is_timed = is_timed or (facts.source.matches(_TELLS_RATE) and not facts.calls.keys().isdisjoint(_READS_CLOCK))
     is_timed = is_timed or (is_called_benchmark(facts) and not facts.calls.keys().isdisjoint(_CLOCKS))
     found = seedings(facts, program)
     is_in_vain = any(seeding.measures_time or learns_noise(seeding, program) for seeding in found)
