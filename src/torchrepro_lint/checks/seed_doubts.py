@@ -66,6 +66,7 @@ def is_unclear(
         _may_be_another_number(seeding, place, program)
         or _is_seeded_further_on(seeding, process, families, place)
         or _draws_options(seeding, families, program)
+        or _searches(seeding, families)
         or _has_training_turned_off(seeding, program)
         or _has_seeds_turned_off(seeding, program)
         or _is_one_of_many(seeding.entry.facts)
@@ -128,6 +129,12 @@ def _draws_options(seeding: Seeding, families: Collection[str], program: Program
     sets = (made for facts in seeding.visited for name in options for made in facts.attribute_sets.get(name, ()))
     theirs = (made for made in sets if ast.unparse(made.target.value) != "self")
     return any(made.value is not None and _is_drawn(made.value, made.scope, families, program) for made in theirs)
+
+
+def _searches(seeding: Seeding, families: Collection[str]) -> bool:
+    """Whether the program tries out some settings that it draws: run again, it is to try out others."""
+    calls = (call for call, _ in seeding.calls("ParameterSampler"))
+    return "numpy" in families and any(all(k.arg != "random_state" for k in call.keywords) for call in calls)
 
 
 @remembered_in_file
