@@ -87,7 +87,7 @@ def is_unclear(
         or _is_among_alternatives(place)
         or _is_headed(place)
         or _is_among_imports(facts, statement)
-        or (place.own is None and _stands_within(place))
+        or (place.own is None and not place.is_after and _stands_within(place))
         or (bool(facts.source.cells) and not cells.is_for_training(statement, facts, program))
         or (bool(facts.source.cells) and _is_above_torch(facts, statement))
     )

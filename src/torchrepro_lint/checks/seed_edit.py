@@ -23,7 +23,7 @@ from torchrepro_lint.checks.seed_met import (
     switched_on,
     with_default,
 )
-from torchrepro_lint.checks.seed_place import Place, inserted, place_of, works_of
+from torchrepro_lint.checks.seed_place import Place, inserted, place_of, ranked_place, works_of
 from torchrepro_lint.dataflow import Program
 from torchrepro_lint.index import Scope, calls_in
 from torchrepro_lint.model import Edit
@@ -123,7 +123,11 @@ def _in_program(program: Program, seeding: Seeding, found: Unseeded) -> Fix | No
     if facts.source.cells and levels[0].body is facts.tree.body:
         levels = _for_training(levels, works, program)
     ranks = rank_seed(seeding, None, program, found.draws.values())
-    return _seeded(program, seeding, found, place_of(levels, program), families, ranks, None)
+    place = place_of(levels, program)
+    at_hand = ranked_place(levels, works) if ranks is not None and ranks.variable else None
+    if at_hand is not None and place is not None and place.own is None:
+        place, ranks = at_hand[0], RankSeed(at_hand[1])
+    return _seeded(program, seeding, found, place, families, ranks, None)
 
 
 def _for_training(levels: list[Beginning], works: Collection[ast.AST], program: Program) -> list[Beginning]:
