@@ -8,6 +8,7 @@ import ast
 import sys
 from collections.abc import Collection, Sequence
 from itertools import chain
+from pathlib import Path
 from typing import NamedTuple
 
 from torchrepro_lint import catalogue
@@ -19,6 +20,7 @@ from torchrepro_lint.dataflow.abstract_values import Constant, is_configured
 from torchrepro_lint.dataflow.enclosing import ONLY_BINDS
 from torchrepro_lint.index import Binding, ModuleFacts, Scope, calls_in
 from torchrepro_lint.model import Edit
+from torchrepro_lint.project.contents import is_test
 from torchrepro_lint.rng.draws import draw_at
 from torchrepro_lint.rng.own_seeders import OwnSeeder, seeders_in
 from torchrepro_lint.rng.seed_options import SEED_NAME, is_seed
@@ -180,6 +182,17 @@ def _seeders(program: Program, families: Collection[str]) -> list[OwnSeeder]:
     return sorted(suited, key=lambda seeder: not program.callers_of(seeder.function))
 
 
+def has_idle_seeder(program: Program, scope: Scope, at: ast.stmt, families: Collection[str]) -> bool:
+    """Whether the project has a function below the folder of a file that seeds all these families, and that nothing
+    calls: its author has forgotten it, and knows how to import it."""
+    facts = scope.facts
+    if _at_once(facts, scope, at) is not None:
+        return False
+    files = (s.function for s in _seeders(program, families) if s.function.facts is not facts)
+    below = (f for f in files if f.facts.source.path.is_relative_to(facts.source.path.parent))
+    return any(program.callers_of(f) == [] and not is_test(f.facts) for f in below)
+
+
 def _known(seeder: OwnSeeder, scope: Scope, at: ast.stmt, program: Program) -> Import | None:
     """The function by a name that the file defines or imports above: `set_seed`, `utils.set_seed`."""
     facts, function = scope.facts, seeder.function
@@ -210,25 +223,58 @@ def _imported(
     for node, home in homes(facts, program):
         if home is function.facts and node.lineno < at.lineno:
             return Import(function.name, (also_imported(facts, node, function.name),))
-    module = _as_beside(seeder, facts, packages, program)
+    if not _is_light(function.facts, packages, program):
+        return None
+    module = _as_beside(seeder, facts, program) or _as_below(seeder, facts, packages, program)
     return import_from(facts, module, function.name, scope, at) if module is not None else None
 
 
-def _as_beside(seeder: OwnSeeder, facts: ModuleFacts, packages: Collection[str], program: Program) -> str | None:
-    """The module from which a program in the same folder imports the function, where that runs nothing and needs no
-    package that this program does not import."""
-    home, name = seeder.function.facts, seeder.function.name
-    own, folder = home.source.path, facts.source.path.parent
+def _is_light(home: ModuleFacts, packages: Collection[str], program: Program) -> bool:
+    """Whether importing a module of the project runs nothing, and needs no package that the program does not import,
+    nor one that these come without."""
     is_quiet = all(isinstance(n, ONLY_BINDS) or n is home.guard or is_docstring(n) for n in home.tree.body)
-    if (
-        not is_quiet
-        or not home.packages <= sys.stdlib_module_names | {*packages}
-        or program.project.reachable(own) - {own}
-    ):
-        return None
+    with_numpy = catalogue.table("rng")["numpy"]["imported_by"]
+    brought = {"numpy"} if not set(packages).isdisjoint(with_numpy) else set()
+    is_there = home.packages <= sys.stdlib_module_names | {*packages, *brought}
+    own = home.source.path
+    return is_quiet and is_there and not program.project.reachable(own) - {own}
+
+
+def _as_beside(seeder: OwnSeeder, facts: ModuleFacts, program: Program) -> str | None:
+    """The module from which a program in the same folder imports the function."""
+    name, own, folder = seeder.function.name, seeder.function.facts.source.path, facts.source.path.parent
     naming = sorted(program.project.text.mentioning(name) or ())
     for other in program.loaded(path for path in naming if path.parent == folder and path != own):
         made = other.scope.bindings.get(name, ())
         if made and program.names.lookup(name, other.scope) is seeder.function:
             return made[0].target.rpartition(".")[0] if made[0].kind == "import" and not made[0].level else None
     return None
+
+
+def _as_below(seeder: OwnSeeder, facts: ModuleFacts, packages: Collection[str], program: Program) -> str | None:
+    """The module of the function where Python finds it from the folder of the file, in which it finds others that the
+    file imports, or that is the project's own. One in a folder without `__init__.py` may be another's, installed."""
+    own, folder, project = seeder.function.facts.source.path, facts.source.path.parent, program.project
+    if not own.is_relative_to(folder) or facts.source.cells:
+        return None
+    *parents, last = own.relative_to(folder).with_suffix("").parts
+    if last == "__init__" or not all(part.isidentifier() for part in (*parents, last)):
+        return None
+    module = ".".join((*parents, last))
+    fronts = [program.load(str(folder.joinpath(*parents[: n + 1], "__init__.py"))) for n in range(len(parents))]
+    if not all(front is not None and _is_light(front, packages, program) for front in fronts):
+        return None
+    if folder != project.root and not _imports_from(folder, facts, program):
+        return None
+    return module if project.finder.find(module, 0, str(facts.source.path)) == (str(own), "") else None
+
+
+def _imports_from(folder: Path, facts: ModuleFacts, program: Program) -> bool:
+    """Whether a file always imports a module by no more than its name from a folder on."""
+    always = (b for b in facts.imports if not b.level and facts.parents.get(b.node) is facts.tree)
+    for binding in always:
+        found = program.project.finder.find(binding.target, 0, str(facts.source.path))
+        first = folder / binding.target.partition(".")[0]
+        if found is not None and (Path(found[0]) == first.with_suffix(".py") or Path(found[0]).is_relative_to(first)):
+            return True
+    return False

@@ -72,6 +72,7 @@ def is_unclear(
         _may_be_another_number(seeding, place, program)
         or _is_seeded_further_on(seeding, process, families, place)
         or _draws_options(seeding, families, program)
+        or _searches(seeding, families)
         or _has_training_turned_off(seeding, program)
         or _has_seeds_turned_off(seeding, program)
         or _is_one_of_many(seeding.entry.facts)
@@ -94,7 +95,7 @@ def is_unclear(
         or _is_among_alternatives(place)
         or _is_headed(place)
         or _is_among_imports(facts, statement)
-        or (place.own is None and _stands_within(place))
+        or (place.own is None and not place.is_after and _stands_within(place))
         or (bool(facts.source.cells) and not cells.is_for_training(statement, facts, program))
         or (bool(facts.source.cells) and _is_above_torch(facts, statement))
     )
@@ -150,6 +151,12 @@ def _is_tried(call: ast.Call, scope: Scope, families: Collection[str], program: 
         return False
     draw = draw_at(call, scope, program)
     return draw is not None and draw.kind == "sample" and draw.family != "torch" and draw.family in families
+
+
+def _searches(seeding: Seeding, families: Collection[str]) -> bool:
+    """Whether the program tries out some settings that it draws: run again, it is to try out others."""
+    calls = (call for call, _ in seeding.calls("ParameterSampler"))
+    return "numpy" in families and any(all(k.arg != "random_state" for k in call.keywords) for call in calls)
 
 
 @remembered_in_file

@@ -11,7 +11,7 @@ from collections.abc import Collection, Sequence
 
 from torchrepro_lint.checks.draft import Fix, made
 from torchrepro_lint.checks.said_on_purpose import are_runs_to_differ
-from torchrepro_lint.checks.seed_calls import by_own_seeder, number_at, seed_calls
+from torchrepro_lint.checks.seed_calls import by_own_seeder, has_idle_seeder, number_at, seed_calls
 from torchrepro_lint.checks.seed_doubts import is_unclear
 from torchrepro_lint.checks.seed_families import families_of, is_fresh
 from torchrepro_lint.checks.seed_met import (
@@ -25,7 +25,7 @@ from torchrepro_lint.checks.seed_met import (
     switched_on,
     with_default,
 )
-from torchrepro_lint.checks.seed_place import Place, inserted, place_of, works_of
+from torchrepro_lint.checks.seed_place import Place, inserted, place_of, ranked_place, works_of
 from torchrepro_lint.dataflow import Program
 from torchrepro_lint.index import Scope, calls_in
 from torchrepro_lint.model import Edit
@@ -128,7 +128,11 @@ def _in_program(program: Program, seeding: Seeding, found: Unseeded) -> Fix | No
     if facts.source.cells and levels[0].body is facts.tree.body:
         levels = _for_training(levels, works, program)
     ranks = rank_seed(seeding, None, program, found.draws.values())
-    return _seeded(program, seeding, found, place_of(levels, program), families, ranks, None)
+    place = place_of(levels, program)
+    at_hand = ranked_place(levels, works) if ranks is not None and ranks.variable else None
+    if at_hand is not None and place is not None and place.own is None:
+        place, ranks = at_hand[0], RankSeed(at_hand[1])
+    return _seeded(program, seeding, found, place, families, ranks, None)
 
 
 def _for_training(levels: list[Beginning], works: Collection[ast.AST], program: Program) -> list[Beginning]:
@@ -180,7 +184,10 @@ def _seeded(
         lines = [f"if {number.text} >= 0:", *(indentation(place.scope.facts) + line for line in lines)]
         edits = (*edits, *with_default(switched, str(usual_seed(switched.facts, program)), program))
     is_renamed = any(line.lstrip().startswith("_") for line in lines)  # the module's name has another use
-    is_doubtful = is_wanted or ranks.is_alike or is_renamed or is_unclear(seeding, process, families, place, program)
+    is_doubtful = is_wanted or (
+        own is None and is_whole and has_idle_seeder(program, place.scope, place.statement, families)
+    )
+    is_doubtful = is_doubtful or ranks.is_alike or is_renamed or is_unclear(seeding, process, families, place, program)
     return Fix((*edits, inserted(place, lines)), is_doubtful)
 
 

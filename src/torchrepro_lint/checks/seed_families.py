@@ -7,8 +7,9 @@ from __future__ import annotations
 import ast
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import cache
+from typing import Any
 
 from torchrepro_lint import catalogue
 from torchrepro_lint.dataflow import Module, Program
@@ -17,6 +18,8 @@ from torchrepro_lint.dataflow.conditions import conditions
 from torchrepro_lint.dataflow.options import outcome
 from torchrepro_lint.dataflow.outcomes import Truth
 from torchrepro_lint.index import Binding, ModuleFacts, Scope, walk
+from torchrepro_lint.project.disk import required
+from torchrepro_lint.project.versions import allowed_in, allows_from
 from torchrepro_lint.rng import estimators
 from torchrepro_lint.rng.draws import draw_at
 from torchrepro_lint.rng.predicates import about_seed
@@ -26,6 +29,7 @@ from torchrepro_lint.seeding.unfollowed import may_use_tensors, named_code, uses
 from torchrepro_lint.seeding.unseeded import Unseeded
 
 _MAKERS = frozenset({"gym.make", "gymnasium.make"})
+_NEW_TRANSFORMS = "torchvision.transforms.v2."
 _SEEDS = frozenset({"generator", "random_state", "rng", "seed"})
 SEED_CALLS = {"python": ("random", "seed"), "numpy": ("numpy", "random.seed"), "torch": ("torch", "manual_seed")}
 
@@ -98,11 +102,32 @@ def _known(family: str) -> re.Pattern[str]:
 
 def _known_draws(family: str, facts: ModuleFacts, program: Program) -> Iterator[ast.Call]:
     """Calls by which a known library draws from a generator, some of them in some of its versions only."""
-    for package, names in catalogue.table("rng")["draws_in_sight"]["unless"][family].items():
+    rows = catalogue.table("rng")["draws_in_sight"]
+    for package, names in rows["unless"][family].items():
         if package in facts.packages:
-            yield from (call for name in names for call, _ in facts.calls.get(name, ()) if not _is_seeded(call))
+            sites = (site for name in names for site in facts.calls.get(name, ()))
+            yield from (call for call, scope in sites if not (_is_seeded(call) or _is_new(call, scope, program)))
+    for row in rows["before"]:
+        if row["family"] == family and row["package"] in facts.packages and _may_be_older(row, facts, program):
+            calls = (call for name in row["names"] for call, _ in facts.calls.get(name, ()))
+            yield from (call for call in calls if {k.arg for k in call.keywords}.isdisjoint(row["unless"]))
     if family == "numpy":
         yield from (call.node for call in estimators.unseeded(Module(facts, program)))
+
+
+def _may_be_older(row: Mapping[str, Any], facts: ModuleFacts, program: Program) -> bool:
+    """Whether the package may be older than the release of a row: by what the project asks for, or by the PyTorch that
+    goes with it."""
+    if allowed_in(program.project.torch_version, row["torch"]) != "none":
+        return True
+    folders = [folder for folder in facts.source.path.parents if folder.is_relative_to(program.project.root)]
+    asked = (item for folder in folders for item in program.project.disk(required, str(folder), row["package"]))
+    return any(not allows_from(item.specifier, row["release"]) for item in asked)
+
+
+def _is_new(call: ast.Call, scope: Scope, program: Program) -> bool:
+    """Whether a call is of what torchvision has anew, which draws from torch alone: `v2.RandomChoice`."""
+    return (program.callee(call, scope) or "").startswith(_NEW_TRANSFORMS)
 
 
 def _is_seeded(call: ast.Call) -> bool:
@@ -160,8 +185,15 @@ def _is_known(name: ast.Name, target: str, known: re.Pattern[str], facts: Module
     dotted = _dotted(name, target, facts)
     if dotted.startswith("random."):
         return _is_besides(name, facts, program)
-    is_known = dotted != "random" and known.match(dotted) is not None
+    is_known = dotted != "random" and (known.match(dotted) or known.match(_of_package(dotted))) is not None
     return is_known or (dotted in _MAKERS and _makes_known(name, facts, program))
+
+
+def _of_package(dotted: str) -> str:
+    """A class by its package, whichever module has it: `transformers.BertModel`."""
+    package, *parts = dotted.split(".")
+    first = next((i for i, part in enumerate(parts) if part[:1].isupper()), 0)
+    return ".".join((package, *parts[first:]))
 
 
 def _is_besides(name: ast.Name, facts: ModuleFacts, program: Program) -> bool:

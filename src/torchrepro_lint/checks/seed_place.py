@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from torchrepro_lint import syntax
 from torchrepro_lint.dataflow import Program
-from torchrepro_lint.index import Scope, last_name
+from torchrepro_lint.index import Scope, last_name, walk
 from torchrepro_lint.model import Edit
 from torchrepro_lint.rng.own_seed import own_seed, parsed_above
 from torchrepro_lint.rng.seed_sources import OwnSeed
@@ -17,6 +17,7 @@ from torchrepro_lint.seeding.seeding import Seeding
 from torchrepro_lint.seeding.setting_up import Beginning, filled_options
 from torchrepro_lint.seeding.unseeded import Unseeded
 
+_RANK = re.compile(r"(?:global_|world_|dist_|ddp_)?rank")
 _DIVIDES = re.compile(r"(?:^|_)(?:splits?|folds?|partitions?)(?:_|$)")
 
 
@@ -57,6 +58,26 @@ def place_of(levels: Collection[Beginning] | Iterator[Beginning], program: Progr
         if outermost is None or is_shared:
             outermost = Place(scope, syntax.top_of_paragraph(scope.facts, body, statement), is_after=False)
     return outermost
+
+
+def ranked_place(levels: Collection[Beginning], works: Collection[ast.AST]) -> tuple[Place, str] | None:
+    """Where the work begins in the function that names the rank of its process first, and by which name."""
+    for scope, body, statement, _ in levels:
+        if statement is None or any(n in works for n in walk(statement) if _names_rank(statement, scope)):
+            return None
+        index = body.index(statement) + 1 if statement in body else 0
+        for made in body[:index] if scope.kind == "function" else ():
+            if (name := _names_rank(made, scope)) is not None:
+                return Place(scope, made, is_after=True), name
+    return None
+
+
+def _names_rank(statement: ast.stmt, scope: Scope) -> str | None:
+    """The name that a statement gives to the rank among all processes, once: `rank, device = init()`."""
+    if not isinstance(statement, ast.Assign) or "local" in ast.unparse(statement.value).lower():
+        return None
+    names = (n.id for target in statement.targets for n in walk(target) if isinstance(n, ast.Name))
+    return next((n for n in names if _RANK.fullmatch(n) and len(scope.bindings.get(n, ())) == 1), None)
 
 
 def divides_data(scope: Scope, program: Program) -> bool:

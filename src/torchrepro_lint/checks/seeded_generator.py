@@ -15,10 +15,10 @@ from torchrepro_lint import catalogue
 from torchrepro_lint.checks.draft import Fix
 from torchrepro_lint.checks.generator_doubts import is_unclear
 from torchrepro_lint.checks.seed_calls import imported_seed, named_seeds, seed_in_sight
-from torchrepro_lint.dataflow import Call, Program, Site, remembered_in_file
+from torchrepro_lint.dataflow import Call, Program, Site, remembered, remembered_in_file
 from torchrepro_lint.dataflow.enclosing import loops_around
 from torchrepro_lint.dataflow.execution_count import times
-from torchrepro_lint.index import Comprehension, Scope, keyword_value
+from torchrepro_lint.index import Comprehension, ModuleFacts, Scope, keyword_value
 from torchrepro_lint.loading import same_order
 from torchrepro_lint.loading.loaders import argument
 from torchrepro_lint.model import Edit
@@ -26,6 +26,8 @@ from torchrepro_lint.project.versions import allowed_in
 from torchrepro_lint.rng.own_seed import generator_seed, numbered, seeded_in_round
 from torchrepro_lint.syntax import Import, import_name, insert_before, is_within_width, top_line, with_argument
 
+MAX_USERS = 40  # files that import another, directly or not
+_SEEDS = ("manual_seed", "seed_everything", "set_seed")
 _PLAIN = ast.Assign | ast.AnnAssign | ast.AugAssign | ast.Expr | ast.Return
 _KIND = re.compile(r"_?(?:data_?)?loader$", re.IGNORECASE)
 
@@ -44,7 +46,7 @@ def seeded_generator(call: Call, program: Program) -> Fix:
     if same_order.is_made_for_each_epoch(call):
         return Fix()  # made there, it would give each epoch the same order
     loop, seed = _made_above(call, program)
-    unsafe = exists == "some" or runs == "unknown" or is_unclear(call, seed, program)
+    unsafe = exists == "some" or runs == "unknown" or is_unclear(call, seed, program) or _has_name(call, seed)
     if call.scope.kind != "module" and "torch" in call.scope.function.bindings and not unsafe:
         unsafe = import_name(call.facts, "torch.Generator", call.scope, loop or call.node).text.startswith("_")
     return Fix(partial(_edits, call, loop, seed, program), unsafe)
@@ -97,6 +99,24 @@ def _named(call: Call, number: str) -> Import | None:
     """The name that the file has for the number, or that it has in a module from which the file imports others."""
     name = seed_in_sight(call.scope, call.node, call.program, number)
     return Import(name) if name is not None else imported_seed(call.scope, call.node, call.program, number)
+
+
+def _has_name(call: Call, seed: str) -> bool:
+    """Whether what runs the file has a name for the number, with which it seeds, but the file has none: who gives it
+    another value wants that here, too."""
+    if not seed.isdecimal() or _named(call, seed) is not None:
+        return False
+    facts, program = call.facts, call.program
+    users = program.project.users([facts.source.path]) if not facts.source.cells else []
+    return any(seed in _seeding_constants(user, program) for user in program.loaded(users[:MAX_USERS]))
+
+
+@remembered
+def _seeding_constants(facts: ModuleFacts, program: Program) -> frozenset[str]:
+    """The numbers of the constants that a file seeds torch with: `torch.manual_seed(SEED)`."""
+    given = ((a, scope) for name in _SEEDS for call, scope in facts.calls.get(name, ()) for a in call.args[:1])
+    named = (site for site in given if isinstance(site[0], ast.Name))
+    return frozenset(str(program.literal(*site)) for site in named)
 
 
 def _replaceable(call: Call, passed: object) -> bool:

@@ -44,6 +44,9 @@ _COMMENT_LINES = re.compile(r"(?:[ \t]*#[^\r\n]*(?:\r\n?|\n|\Z))+")
 _OF_DEVICES = re.compile(r"cuda|cudnn|gpu|device|cpu", re.IGNORECASE)
 _OF_SWITCH = re.compile(r"(?:use_?)?cudnn(?:_?bench\w*)?", re.IGNORECASE)  # an option for it: `if config["cudnn"]:`
 _OF_SPEED = re.compile(r"(?:^|[^a-z])(?:fast|speed|perf|performance|throughput)(?![a-z])", re.IGNORECASE)
+# What tells how much is done in a second: `print(f"Samples/Sec = {rate}")`.
+_TELLS_RATE = r"(?i:throughput|(?:samples?|images?|imgs?|examples?|tokens?)[ _]?(?:/|per)[ _]?s(?:ec(?:ond)?)?\b)"
+_READS_CLOCK = frozenset({"time", "perf_counter", "monotonic"})
 _CLOCKS = ("perf_counter", "perf_counter_ns", "monotonic", "synchronize")
 _MAKES = re.compile(  # a part of a program: `build_model`, `get_dataloaders`
     r"^_*(?:build|make|create|get|load|split|generate|prepare)_(?:\w+_)?"
@@ -173,10 +176,9 @@ def is_after_speed(facts: ModuleFacts, program: Program) -> bool:
 
 
 def _tells_throughput(facts: ModuleFacts) -> bool:
-    """Whether a file waits for the GPU, as before a clock is read, writes a rate out, and saves no model."""
-    if "synchronize" not in facts.calls or "save" in facts.calls:
-        return False
-    return facts.source.matches(r"(?i)\b(?:throughput|(?:images?|imgs?|samples?|tokens?|it) ?/ ?s(?:ec)?)\b")
+    """Whether a file reads a clock, writes a rate out, and saves no model."""
+    called = facts.calls.keys()
+    return "save" not in called and not called.isdisjoint(_READS_CLOCK) and facts.source.matches(_TELLS_RATE)
 
 
 def is_announced(setting: Setting, said: re.Pattern[str] = _SAYS) -> bool:

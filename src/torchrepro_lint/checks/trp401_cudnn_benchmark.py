@@ -22,9 +22,11 @@ from torchrepro_lint.dataflow.enclosing import block_of
 from torchrepro_lint.dataflow.reachability import cleans_up
 from torchrepro_lint.elements import Certainty
 from torchrepro_lint.index import ModuleFacts, Scope, last_name, walk
+from torchrepro_lint.kernels import convolutions
 from torchrepro_lint.kernels.flags import Setting, follows_request, reads_switch
 from torchrepro_lint.kernels.switches import stated
 from torchrepro_lint.rng.predicates import is_unrequested, needs_option
+from torchrepro_lint.seeding.seeding import Seeding
 from torchrepro_lint.seeding.seedings import seedings
 from torchrepro_lint.seeding.training import trains_nothing
 
@@ -34,6 +36,12 @@ _MEASURES = re.compile(
     re.IGNORECASE,
 )
 _EXTRACTS = re.compile(r"(?:^|[/_-])extract", re.IGNORECASE)  # what uses a model, and trains none
+_LAYERS = ("Linear", "Embedding", "LSTM", "GRU", "RNN", "LSTMCell", "GRUCell")
+# What a program imports of these may be convolutions.
+_MODELS = frozenset(
+    {"torchvision", "timm", "transformers", "diffusers", "segmentation_models_pytorch", "torchaudio", "monai",
+     "speechbrain", "espnet", "efficientnet_pytorch", "pretrainedmodels", "fairseq"}
+)  # fmt: skip
 _SEEDS = re.compile(r"seed|random|rng|reprod|determin", re.IGNORECASE)
 _TESTS = re.compile(r"^(?!.*train)(?:\w*_)?(?:test|testing|eval|evaluate|validate|infer|inference|predict)$")
 _WARMS_UP = re.compile(rb"\bdef (?=\w*cudnn)\w*warm_?up|\bwarm(?:ing)?[ _-]?up (?:of )?cudnn\b", re.IGNORECASE)
@@ -60,6 +68,7 @@ def check(module: Module, program: Program) -> Iterator[Draft]:
             or _has_switch_of_its_own(setting)
             or is_never_seeded(setting.facts, program)
             or _neither_trains_nor_seeds(setting.facts, program)
+            or _has_nothing_to_time(setting.facts, program)
             or _may_be_turned_off_below(setting, program)
             or _is_of_tests(setting, program)
             or is_of_measuring(setting, program)
@@ -91,6 +100,23 @@ def _neither_trains_nor_seeds(facts: ModuleFacts, program: Program) -> bool:
     """Whether the guard of a file runs a program that neither trains nor seeds."""
     is_alone = facts.guard is not None and trains_nothing(facts, program)
     return is_alone and not any(seeding.met for seeding in seedings(facts, program))
+
+
+@remembered
+def _has_nothing_to_time(facts: ModuleFacts, program: Program) -> bool:
+    """Whether the programs that begin in a file are known all through and run layers, but no convolution: cuDNN times
+    nothing else."""
+    found = seedings(facts, program)
+    return bool(found) and all(_is_without_convolutions(seeding, program) for seeding in found)
+
+
+def _is_without_convolutions(seeding: Seeding, program: Program) -> bool:
+    files = seeding.visited
+    if not seeding.complete or not any(seeding.calls(*_LAYERS)):
+        return False
+    if any(not f.packages.isdisjoint(_MODELS) or convolutions.looks_up(f, program) for f in files):
+        return False
+    return all(map(convolutions.is_attention, convolutions.kernels(files, program)))
 
 
 def _turned_off(settings: Sequence[tuple[Setting, bool | None]]) -> dict[Scope, int]:

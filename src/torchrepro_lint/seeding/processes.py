@@ -31,6 +31,8 @@ _SPLITS = frozenset({"random_split", "randperm"})
 _BUILDS = re.compile(r"^[A-Z]|^$|model|build|create|load|instantiate")
 _FOR_EACH_SAMPLE = frozenset({"__getitem__", "__call__", "forward"})
 _SHARDS = ("fully_shard", "parallelize_module", "distribute_tensor", "init_device_mesh", "build_mesh")
+_SHARDED = "FullyShardedDataParallel"
+_SHARDING = frozenset({_SHARDED, "FSDP"})
 _LAUNCHES = ("launch", "notebook_launcher")
 _JOIN = "torch.distributed.init_process_group"
 
@@ -129,7 +131,7 @@ def _rank_in_group(seeding: Seeding) -> RankSeed | None:
         return RankSeed()  # `os.environ["RANK"] = "0"`: no launcher has put it there
     if told:
         return RankSeed(is_out_of_reach=True)
-    if any(seeding.calls(*_SHARDS)):
+    if any(seeding.calls(*_SHARDS)) or _shards_a_model(seeding):
         return RankSeed(is_out_of_reach=True)  # its parameters are drawn in parts, which have to agree
     variables = {groups[name].get("variable", "") for _, name in joins}
     given = [k for call, _ in joins for k in call.keywords]
@@ -137,6 +139,19 @@ def _rank_in_group(seeding: Seeding) -> RankSeed | None:
     if numbered or len(variables) > 1 or "" in variables:
         return RankSeed(is_out_of_reach=True)
     return RankSeed("rank", variables.pop())
+
+
+def _shards_a_model(seeding: Seeding) -> bool:
+    """Whether FSDP keeps of the weights that each rank draws its own part, and has not been told to send those of the
+    first to all: `sync_module_states=True`."""
+    sites = seeding.calls(*sorted(_SHARDING))
+    calls = [call for call, scope in sites if (seeding.program.callee(call, scope) or "").endswith(_SHARDED)]
+    told = ({k.arg: k.value for k in call.keywords} for call in calls)
+    return any(None not in given and not _is_on(given.get("sync_module_states")) for given in told)
+
+
+def _is_on(value: ast.expr | None) -> bool:
+    return value is not None and not (isinstance(value, ast.Constant) and not value.value)
 
 
 def _meets_elsewhere(given: ast.keyword, seeding: Seeding) -> bool:

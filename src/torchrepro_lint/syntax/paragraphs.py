@@ -82,6 +82,8 @@ def divides_paragraph(facts: ModuleFacts, statement: ast.stmt) -> bool:
     and what tells how far the program is, belong to nothing."""
     body = getattr(facts.parents[statement], "body", [])
     above = body[body.index(statement) - 1] if statement in body[1:-1] else None
+    if above is not None and _is_below_alternative(facts, above, statement):
+        return True
     match above:
         case ast.Expr(value=ast.Call(func=ast.Name(id=name))):
             return name != "print" and _continues(facts, above, statement)
@@ -93,6 +95,13 @@ def divides_paragraph(facts: ModuleFacts, statement: ast.stmt) -> bool:
         case ast.Import() | ast.ImportFrom():  # which a comment heads, together with what uses it
             return top_line(facts, above) < above.lineno and _continues(facts, above, statement)
     return False
+
+
+def _is_below_alternative(facts: ModuleFacts, above: ast.stmt, statement: ast.stmt) -> bool:
+    """Whether code that is turned off, by a `#` at the beginning of its line, parts a statement from the one above."""
+    numbers = range((above.end_lineno or 0) + 1, top_line(facts, statement))
+    lines = [facts.source.line(n) for n in numbers] if statement.col_offset else []
+    return bool(lines) and all(line.startswith("#") and _is_code(line.lstrip("# ")) for line in lines)
 
 
 def _goes_on(facts: ModuleFacts, body: Sequence[ast.stmt], statement: ast.stmt) -> bool:
