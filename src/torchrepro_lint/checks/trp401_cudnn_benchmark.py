@@ -95,7 +95,7 @@ def _is_after_speed(facts: ModuleFacts, program: Program) -> bool:
 
 @remembered
 def _neither_trains_nor_seeds(facts: ModuleFacts, program: Program) -> bool:
-    """Whether the guard of a file runs a program that neither trains nor seeds; or its programs have nothing to time."""
+    """Whether the guard of a file runs a program that neither trains nor seeds, or has nothing to time."""
     if _has_nothing_to_time(facts, program):
         return True
     is_alone = facts.guard is not None and trains_nothing(facts, program)
