@@ -68,7 +68,6 @@ def check(module: Module, program: Program) -> Iterator[Draft]:
             or _has_switch_of_its_own(setting)
             or is_never_seeded(setting.facts, program)
             or _neither_trains_nor_seeds(setting.facts, program)
-            or _has_nothing_to_time(setting.facts, program)
             or _may_be_turned_off_below(setting, program)
             or _is_of_tests(setting, program)
             or is_of_measuring(setting, program)
@@ -97,12 +96,13 @@ def _is_after_speed(facts: ModuleFacts, program: Program) -> bool:
 
 @remembered
 def _neither_trains_nor_seeds(facts: ModuleFacts, program: Program) -> bool:
-    """Whether the guard of a file runs a program that neither trains nor seeds."""
+    """Whether the guard of a file runs a program that neither trains nor seeds, or has nothing to time."""
+    if _has_nothing_to_time(facts, program):
+        return True
     is_alone = facts.guard is not None and trains_nothing(facts, program)
     return is_alone and not any(seeding.met for seeding in seedings(facts, program))
 
 
-@remembered
 def _has_nothing_to_time(facts: ModuleFacts, program: Program) -> bool:
     """Whether the programs that begin in a file are known all through and run layers, but no convolution: cuDNN times
     nothing else."""

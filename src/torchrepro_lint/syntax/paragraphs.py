@@ -82,7 +82,7 @@ def divides_paragraph(facts: ModuleFacts, statement: ast.stmt) -> bool:
     and what tells how far the program is, belong to nothing."""
     body = getattr(facts.parents[statement], "body", [])
     above = body[body.index(statement) - 1] if statement in body[1:-1] else None
-    if above is not None and _is_below_alternative(facts, above, statement):
+    if above is not None and statement.col_offset and _is_below_alternative(facts, above, statement):
         return True
     match above:
         case ast.Expr(value=ast.Call(func=ast.Name(id=name))):
@@ -100,7 +100,7 @@ def divides_paragraph(facts: ModuleFacts, statement: ast.stmt) -> bool:
 def _is_below_alternative(facts: ModuleFacts, above: ast.stmt, statement: ast.stmt) -> bool:
     """Whether code that is turned off, by a `#` at the beginning of its line, parts a statement from the one above."""
     numbers = range((above.end_lineno or 0) + 1, top_line(facts, statement))
-    lines = [facts.source.line(n) for n in numbers] if statement.col_offset else []
+    lines = [facts.source.line(n) for n in numbers]
     return bool(lines) and all(line.startswith("#") and _is_code(line.lstrip("# ")) for line in lines)
 
 
