@@ -49,10 +49,8 @@ def is_unclear(call: Call, seed: str, program: Program) -> bool:
     return (
         is_seed_unclear(call, seed, program)
         or (lines_on_purpose(call.facts) and is_on_purpose(call.facts, call.node))
-        or _takes_other_generators(program)
-        or differs_by_rank(call)
-        or is_made_side_by_side(call)
-        or is_copied(call)
+        or (_takes_other_generators(program) or differs_by_rank(call))
+        or (is_made_side_by_side(call) or is_copied(call))
         or is_for_evaluation(call)
         or _augments_alike(call)
         or is_only_looked_at(call)

@@ -41,9 +41,8 @@ def seeded_generator(call: Call, program: Program) -> Fix:
         return Fix()  # the class should take a generator and hand it on
     exists = allowed_in(program.project.torch_version, catalogue.names("loaders", "arguments")["generator"]["torch"])
     runs = times(program, call.scope)
-    if exists == "none" or runs == "often" or (call.scope.kind != "module" and _is_handed_out(call, program)):
-        return Fix()
-    if same_order.is_made_for_each_epoch(call):
+    is_new = runs == "often" or (call.scope.kind != "module" and _is_handed_out(call, program))
+    if is_new or exists == "none" or same_order.is_made_for_each_epoch(call):
         return Fix()  # made there, it would give each epoch the same order
     loop, seed = _made_above(call, program)
     unsafe = exists == "some" or runs == "unknown" or is_unclear(call, seed, program) or _has_name(call, seed)
@@ -104,11 +103,14 @@ def _named(call: Call, number: str) -> Import | None:
 def _has_name(call: Call, seed: str) -> bool:
     """Whether what runs the file has a name for the number, with which it seeds, but the file has none: who gives it
     another value wants that here, too."""
-    if not seed.isdecimal() or _named(call, seed) is not None:
-        return False
-    facts, program = call.facts, call.program
+    return seed in _numbers_of_users(call.facts, call.program) and _named(call, seed) is None
+
+
+@remembered
+def _numbers_of_users(facts: ModuleFacts, program: Program) -> frozenset[str]:
+    """The numbers of the constants with which the files seed that use this one."""
     users = program.project.users([facts.source.path]) if not facts.source.cells else []
-    return any(seed in _seeding_constants(user, program) for user in program.loaded(users[:MAX_USERS]))
+    return frozenset().union(*(_seeding_constants(user, program) for user in program.loaded(users[:MAX_USERS])))
 
 
 @remembered

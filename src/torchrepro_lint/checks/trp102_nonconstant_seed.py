@@ -95,12 +95,13 @@ def _chosen(
 ) -> Draft:
     facts = source.scope.facts
     direct = any(a is seedings[0].call for a in facts.ancestors(value))
-    edits = seed_edits(program, value, source, seedings) if not _hashes_anew(source, program) else ()
+    is_hash = tells_apart(source.node)  # each call still draws its own numbers
+    edits = () if is_hash and _is_new(source, program) else seed_edits(program, value, source, seedings)
     at_value = bool(edits) and edits[0].range == facts.range(value)
     places = [(value, source.scope)] if at_value else [(s.call, s.scope) for s in seedings]
-    varies = is_worker_init(source.scope) or tells_apart(source.node)  # each call still draws its own numbers
+    varies = is_hash or is_worker_init(source.scope)
     if not varies and edits:
-        is_meant = _is_meant(facts, value) or _answers(facts)
+        is_meant = _is_meant(facts, value) or _is_to_vary(facts)
         if is_meant or any(runs_often(program, *place) for place in places):
             edits = ()
     edits = (*edits, *imports_left_over(edits, imported, facts, program)) if imported else edits
@@ -115,7 +116,6 @@ def _chosen(
             _is_per_process(source, program)
             or _stands_in(value, source, seedings, program)
             or _names_run(facts, value)
-            or facts.source.matches(_SECRETS)
             or (_kept(facts, program) and any(_undoes(s.call, s.scope, program) for s in seedings))
             or _goes_on(source)
             or not all(runs_once(program, *p) for p in places)
@@ -123,9 +123,9 @@ def _chosen(
     )
 
 
-def _hashes_anew(source: Source, program: Program) -> bool:
+def _is_new(source: Source, program: Program) -> bool:
     """Whether what is hashed is new in every run itself, so that another hash would not help."""
-    hashed = source.node.args if tells_apart(source.node) else []
+    hashed = source.node.args if isinstance(source.node, ast.Call) else []
     return any(Entropy(program).sources(value, source.scope) for value in hashed)
 
 
@@ -253,11 +253,13 @@ def _is_meant(facts: ModuleFacts, value: ast.expr) -> bool:
     return any(_MEANT.search(comment) for comment in comments)
 
 
-def _answers(facts: ModuleFacts) -> bool:
-    """Whether a file answers whoever asks, and trains nothing: with a constant, all would get the same answer."""
-    return "backward" not in facts.calls and not facts.packages.isdisjoint(
-        catalogue.table("frameworks")["web"]["packages"]
-    )
+@remembered_in_file
+def _is_to_vary(facts: ModuleFacts) -> bool:
+    """Whether a file answers whoever asks, and trains nothing: with a constant, all would get the same answer. Or
+    whether it speaks of passwords and the like, for which nobody may know what is drawn."""
+    web = catalogue.table("frameworks")["web"]["packages"]
+    answers = "backward" not in facts.calls and not facts.packages.isdisjoint(web)
+    return answers or facts.source.matches(_SECRETS)
 
 
 def _is_per_process(source: Source, program: Program) -> bool:
@@ -294,14 +296,14 @@ def _without_seed(module: Module, program: Program) -> Iterator[Draft]:
         if call.facts.packages.isdisjoint(_COMPUTES):
             edits = ()  # whatever it plays or chooses, it trains nothing
         is_idle = is_worker_init(call.scope) and (_never_runs(call.scope) or only_evaluates(call.facts, program))
-        unsafe = _is_left_to_a_person(call, program) or is_idle or _is_for_others(call.facts)
+        unsafe = _is_left_to_a_person(call, program) or is_idle or _is_of_another_framework(call.facts)
         edits = (*edits, *imports) if edits and not _is_repeated(call, program) else ()
         draft = Draft(call.node, {"call": call.written}, "none", edits=edits, unsafe=unsafe)
         given = seed if isinstance(seed, Site) else None
         yield placed(draft, given, program, str(program.project.seed), is_none)
 
 
-def _is_for_others(facts: ModuleFacts) -> bool:
+def _is_of_another_framework(facts: ModuleFacts) -> bool:
     """Whether a file computes in another framework, without PyTorch: its generators no such seed reaches."""
     return "torch" not in facts.packages and not facts.packages.isdisjoint(_OTHER_FRAMEWORKS)
 
