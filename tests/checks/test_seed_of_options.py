@@ -268,11 +268,11 @@ PROGRAM = "import company\nimport numpy as np\nimport torch\n{imports}\n\nif __n
         ),
         ("from tools import set_all\n", "from tools import set_all\n\n\nif __name__ == '__main__':\n    set_all()\n"),
         ("import tools\n", "import tools\n\n\nif __name__ == '__main__':\n    tools.set_all()\n"),
-        ("\nseed = 3\n", "    random.seed(seed)\n    np.random.seed(seed)\n    torch.manual_seed(seed)\n"),
+        ("\nseed = 3\n", "from tools import set_all\n\nseed = 3\n\n\nif __name__ == '__main__':\n    set_all(seed)\n"),
         ("from tools import accuracy\nseed = 3\n", "    set_all(seed)\n"),
     ],
 )
-def test_a_seeder_of_the_project_is_called_where_the_file_imports_from_it(
+def test_a_seeder_of_the_project_is_called_by_the_name_that_the_file_has_for_it_or_imports(
     imports: str, wanted: str, tmp_path: Path
 ) -> None:
     assert wanted in fixed(tmp_path, train=PROGRAM.format(imports=imports), tools=SEEDER)
@@ -432,16 +432,29 @@ STARRED = PROGRAM.format(imports="from tools import *\n")
     ("train", "tools", "call"),
     [
         (STARRED, SEEDER, "    set_all()\n"),
-        (STARRED, "__all__ = ['accuracy']\n" + SEEDER, "    random.seed(42)\n"),
         (STARRED, SEEDER.replace("set_all", "_set_all"), "    random.seed(42)\n"),
-        (STARRED.replace("from tools import *\n", "") + "from tools import *\n", SEEDER, "    random.seed(42)\n"),
-        (STARRED.replace("import numpy", "set_all = print\nimport numpy", 1), SEEDER, "    random.seed(42)\n"),
+        (STARRED.replace("from tools import *\n", "") + "from tools import *\n", SEEDER, "    set_all()\n"),
     ],
 )
 def test_a_seeder_is_known_where_all_names_of_its_file_are_imported_above(
     train: str, tools: str, call: str, tmp_path: Path
 ) -> None:
     assert "if __name__ == '__main__':\n" + call in fixed(tmp_path, train=train, tools=tools)
+
+
+@pytest.mark.parametrize(
+    ("train", "tools"),
+    [
+        (STARRED, "__all__ = ['accuracy']\n" + SEEDER),
+        (STARRED.replace("import numpy", "set_all = print\nimport numpy", 1), SEEDER),
+    ],
+)
+def test_beside_a_seeder_that_nothing_calls_nor_can_call_a_person_decides(
+    train: str, tools: str, tmp_path: Path
+) -> None:
+    assert fixed(tmp_path, train=train, tools=tools) == train
+    after = fixed(tmp_path, train=train, tools=tools, unsafe=True)
+    assert "if __name__ == '__main__':\n    random.seed(42)\n" in after
 
 
 def test_of_several_seeders_the_one_that_the_file_imports_is_called_or_the_project_calls(tmp_path: Path) -> None:

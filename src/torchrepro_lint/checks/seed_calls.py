@@ -188,7 +188,8 @@ def has_idle_seeder(program: Program, scope: Scope, at: ast.stmt, families: Coll
     facts = scope.facts
     if _at_once(facts, scope, at) is not None:
         return False
-    files = (s.function for s in _seeders(program, families) if s.function.facts is not facts)
+    others = (s.function for s in _seeders(program, families) if s.function.facts is not facts)
+    files = (function for function in others if not function.name.startswith("_"))
     below = (f for f in files if f.facts.source.path.is_relative_to(facts.source.path.parent))
     return any(program.callers_of(f) == [] and not is_test(f.facts) for f in below)
 
@@ -223,7 +224,7 @@ def _imported(
     for node, home in homes(facts, program):
         if home is function.facts and node.lineno < at.lineno:
             return Import(function.name, (also_imported(facts, node, function.name),))
-    if not _is_light(function.facts, packages, program):
+    if function.name.startswith("_") or not _is_light(function.facts, packages, program):
         return None
     module = _as_beside(seeder, facts, program) or _as_below(seeder, facts, packages, program)
     return import_from(facts, module, function.name, scope, at) if module is not None else None

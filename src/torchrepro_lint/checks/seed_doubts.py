@@ -15,6 +15,7 @@ from torchrepro_lint.dataflow import CallSite, Program, remembered_in_file, star
 from torchrepro_lint.dataflow.binding import argument_for
 from torchrepro_lint.dataflow.conditions import conditions
 from torchrepro_lint.dataflow.execution_count import is_called_in_a_loop, runs_often
+from torchrepro_lint.dataflow.reaching_definitions import reads
 from torchrepro_lint.index import FunctionNode, ModuleFacts, Scope, calls_in, keyword_value, last_name, walk
 from torchrepro_lint.project.contents import lies_with_tests
 from torchrepro_lint.project.declarations import declarations, names_options_at_run_time, option_names
@@ -252,7 +253,17 @@ def _tells_new_seed(seeding: Seeding) -> bool:
     """Whether the program takes a new seed and keeps the number, which seeds below would make untrue:
     `print(torch.seed())`."""
     taken = (site for site in seeding.calls("seed") if not site[0].args and not site[0].keywords)
-    return any(not isinstance(scope.facts.parents[call], ast.Expr) for call, scope in taken)
+    return any(_is_kept(*site) for site in taken)
+
+
+def _is_kept(call: ast.Call, scope: Scope) -> bool:
+    """Whether something is made of what a call returns."""
+    match scope.facts.parents[call]:
+        case ast.Expr():
+            return False
+        case ast.Assign(targets=[ast.Name(id=name)]):
+            return bool(reads(name, scope))
+    return True
 
 
 def _is_left_out(name: ast.Name, scope: Scope, seeding: Seeding, program: Program) -> bool:
