@@ -109,7 +109,13 @@ def _off_by_default(facts: ModuleFacts) -> set[str]:
 
 
 def _is_off(test: ast.expr, holds: bool, seed: ast.expr, facts: ModuleFacts) -> bool:
-    """Whether a test of a seed comes out otherwise for its default, a number."""
+    """Whether a test of a seed comes out otherwise for its default, a number; or tells seeds from one below 0 that
+    stands for none, which whoever runs the program may give."""
+    match test:
+        case ast.Compare(left=left, ops=[_], comparators=[ast.UnaryOp(op=ast.USub(), operand=ast.Constant())]):
+            return ast.unparse(left) == ast.unparse(seed)
+        case ast.Compare(left=left, ops=[ast.GtE() | ast.Lt()], comparators=[ast.Constant(value=0)]):
+            return ast.unparse(left) == ast.unparse(seed)
     option = declared_options(facts).get(last_name(seed))
     if option is None or type(option.value) is not int:
         return False

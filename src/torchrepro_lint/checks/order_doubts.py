@@ -11,6 +11,7 @@ import ast
 import re
 from collections import Counter
 
+from torchrepro_lint.checks.generator_doubts import is_never_seeded
 from torchrepro_lint.checks.said_on_purpose import is_on_purpose
 from torchrepro_lint.dataflow import Program, Site, remembered_in_file
 from torchrepro_lint.dataflow.enclosing import loops_around
@@ -149,14 +150,17 @@ def _leaves_something(facts: ModuleFacts) -> bool:
 
 
 def _is_left_to_chance(decision: Decision, facts: ModuleFacts, program: Program) -> bool:
-    """Whether a program that trains nothing draws, and is not seeded, or one that trains nothing with PyTorch and seeds
-    another generator: then what is drawn differs in any order."""
+    """Whether nothing seeds the programs that run a file, nor does a safe fix; or one that trains nothing draws, and is
+    not seeded, or one that trains nothing with PyTorch and seeds another generator: then what is drawn differs in any
+    order."""
     found = seedings(facts, program)
     is_other = any(s.met for s in found) and not any(training.is_for_training(s, program) for s in found)
-    if not is_other and not training.trains_nothing(facts, program):
-        return False
     node = decision.node
     if isinstance(node, ast.Call) and any(k.arg in ("random_state", "seed") for k in node.keywords):
+        return False
+    if is_never_seeded(facts, program):
+        return True
+    if not is_other and not training.trains_nothing(facts, program):
         return False
     draw = draw_at(node, decision.facts.scope_of(node), program) if isinstance(node, ast.Call) else None
     met = [m.seeder for s in found for m in s.met]

@@ -106,7 +106,7 @@ def _known_draws(family: str, facts: ModuleFacts, program: Program) -> Iterator[
     for package, names in rows["unless"][family].items():
         if package in facts.packages:
             sites = (site for name in names for site in facts.calls.get(name, ()))
-            yield from (call for call, scope in sites if not (_is_seeded(call) or _is_new(call, scope, program)))
+            yield from (call for call, scope in sites if _is_of(package, call, scope, program) and not _is_seeded(call))
     for row in rows["before"]:
         if row["family"] == family and row["package"] in facts.packages and _may_be_older(row, facts, program):
             calls = (call for name in row["names"] for call, _ in facts.calls.get(name, ()))
@@ -125,9 +125,11 @@ def _may_be_older(row: Mapping[str, Any], facts: ModuleFacts, program: Program) 
     return any(not allows_from(item.specifier, row["release"]) for item in asked)
 
 
-def _is_new(call: ast.Call, scope: Scope, program: Program) -> bool:
-    """Whether a call is of what torchvision has anew, which draws from torch alone: `v2.RandomChoice`."""
-    return (program.callee(call, scope) or "").startswith(_NEW_TRANSFORMS)
+def _is_of(package: str, call: ast.Call, scope: Scope, program: Program) -> bool:
+    """Whether a call may be of a package: not of another, as `random.sample` beside pandas, nor of what torchvision has
+    anew, which draws from torch alone: `v2.RandomChoice`."""
+    name = program.callee(call, scope)
+    return name is None or (name.startswith(f"{package}.") and not name.startswith(_NEW_TRANSFORMS))
 
 
 def _is_seeded(call: ast.Call) -> bool:

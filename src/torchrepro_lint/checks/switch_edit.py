@@ -99,13 +99,12 @@ def is_of_measuring(setting: Setting, program: Program) -> bool:
 
 
 def is_explained(setting: Setting) -> bool:
-    """Whether a comment stands with the switch that `with_value` leaves there: it may say why the value is as it is. Or
-    the program itself says above that the switch is on."""
+    """Whether a comment stands with the switch: it may say why the value is as it is, and be it that it speeds training
+    up. Or the program itself says above that the switch is on."""
     facts, statement = setting.facts, setting.statement
     holder = facts.parents[statement]
-    is_above = top_line(facts, statement) < statement.lineno and not _comment_above(facts, statement)
     return (
-        is_above
+        top_line(facts, statement) < statement.lineno
         or _is_commented(facts, statement)
         or (isinstance(holder, ast.If) and _is_explained_beside(facts, holder))
         or _is_asked_for(facts, statement)
@@ -117,9 +116,8 @@ def is_explained(setting: Setting) -> bool:
 
 
 def _is_commented(facts: ModuleFacts, statement: ast.stmt) -> bool:
-    """Whether a comment behind a statement does more than praise the switch."""
-    behind = facts.source.line(statement.end_lineno or 0)[facts.range(statement).end.column - 1 :]
-    return "#" in behind and not PRAISE.match(behind)
+    """Whether a comment stands behind a statement."""
+    return "#" in facts.source.line(statement.end_lineno or 0)[facts.range(statement).end.column - 1 :]
 
 
 def _is_explained_beside(facts: ModuleFacts, holder: ast.If) -> bool:
