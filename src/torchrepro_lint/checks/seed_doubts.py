@@ -23,6 +23,7 @@ from torchrepro_lint.rng.draws import draw_at
 from torchrepro_lint.rng.own_seed import own_seed, stored_in
 from torchrepro_lint.rng.predicates import about_seed
 from torchrepro_lint.rng.seeded_before import SEEDS_BY_NAME
+from torchrepro_lint.rng.updates import leads_to_update
 from torchrepro_lint.rng.usual_seed import has_own_seed, is_configured, is_turned_off, reads_configured
 from torchrepro_lint.seeding import cells
 from torchrepro_lint.seeding.discarded import is_besides, tells_runs_apart
@@ -82,6 +83,7 @@ def is_unclear(
         or repeats_names(seeding, families, place.scope, statement, program)
         or _has_no_number(seeding, program)
         or _tells_new_seed(seeding)
+        or _picks_what_is_shown(seeding, families, program)
         or ("torch" in families and any(map(is_of_torch, seeding.met)))
         or _has_seeder(facts, program)
         or _lacks_names(facts)
@@ -247,6 +249,15 @@ def _has_no_number(seeding: Seeding, program: Program) -> bool:
             if _is_left_out(name, scope, seeding, program):
                 return True
     return False
+
+
+def _picks_what_is_shown(seeding: Seeding, families: Collection[str], program: Program) -> bool:
+    """Whether a generator that is no tensors' is first drawn from where a model is only used: it picks what is shown,
+    `start = np.random.randint(len(texts))`, another one each time."""
+    found = (seeding.unseeded_draw(family) for family in families if family != "torch")
+    functions = [first.draw.scope.function for first, _ in filter(None, found)]
+    using = [f for f in functions if any(last_name(call.func) == "eval" and not call.args for call, _ in f.calls)]
+    return any(f.kind == "function" and not leads_to_update(f, program) for f in using)
 
 
 def _tells_new_seed(seeding: Seeding) -> bool:
