@@ -22,7 +22,6 @@ _STATUS = struct.Struct(">24xL12x")  # what a file's status was, of which its mo
 _REGULAR = 0o100000
 _EXTENDED = 0x4000  # in the flags: two more bytes of them follow
 _LENGTH = 0xFFF  # in the flags: how long the name is, at most
-_NONE: frozenset[str] = frozenset()
 
 
 def tracks(top: str, path: str) -> bool:
