@@ -105,6 +105,7 @@ def _draft(module: Module, program: Program, seeding: Seeding, seed: Seeder, ker
         is_turned_off,
     )  # few get here
     from torchrepro_lint.kernels.convolutions import is_attention
+    from torchrepro_lint.seeding.processes import starts_fresh_processes
 
     asked_for = determinism_asked_for if is_attention(kernel) else convolutions_settled
     is_set = any("deterministic" in f.attribute_sets or _calls(f) for f in seeding.visited)  # off, or never reached
@@ -112,6 +113,7 @@ def _draft(module: Module, program: Program, seeding: Seeding, seed: Seeder, ker
     may_seed = {met.scope.facts for met in seeding.met if met.seeder is not None and not met.sure}
     is_one_of_several = seeded in may_seed and len(may_seed) > 1  # files, of which the program may run this one
     fix = asked_for(seed.node, seed.scope, program) if not (is_set or is_one_of_several) else Fix()
+    is_of_parent = any(met.seeder is seed and met.process is None for met in seeding.met)
     here = seeded is module.facts
     elsewhere = () if here else (Place(seeded, seed.node, "torch is seeded here"),)
     return Draft(
@@ -122,7 +124,8 @@ def _draft(module: Module, program: Program, seeding: Seeding, seed: Seeder, ker
         unsafe=fix.unsafe
         or _only_tries(seeding, program)
         or is_turned_off(seeding.visited)
-        or _is_for_inference(seed, program),
+        or _is_for_inference(seed, program)
+        or (is_of_parent and starts_fresh_processes(seeding, program)),  # which know nothing of the flag
     )
 
 

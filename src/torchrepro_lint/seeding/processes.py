@@ -172,6 +172,15 @@ def starts_processes(seeding: Seeding, program: Program) -> bool:
     return any(base.endswith("multiprocessing.Process") for c in classes for base in program.external_bases(c))
 
 
+def starts_fresh_processes(seeding: Seeding, program: Program) -> bool:
+    """Whether a program says that its processes are to begin anew, with nothing that the first one has set:
+    `set_start_method("spawn")`."""
+    chosen = (call for call, _ in seeding.calls("set_start_method", "get_context"))
+    told = (value for call in chosen for value in (*call.args[:1], *(k.value for k in call.keywords)))
+    is_fresh = any(isinstance(v, ast.Constant) and v.value in ("spawn", "forkserver") for v in told)
+    return is_fresh and starts_processes(seeding, program)
+
+
 def in_launched(witness: Witness, program: Program) -> bool:
     """Whether a library that is not in sight runs what draws, in processes of its own or in this one, as it is told:
     `launch(main, args.gpus)` of detectron2."""
