@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Set
 from torchrepro_lint.dataflow.reached import reached
 from torchrepro_lint.index import ModuleFacts, Scope
 
-_Part = tuple[ModuleFacts, ast.AST]  # of a file: a statement that stands in no other
+_Part = tuple[ModuleFacts, ast.AST]  # of a file: a statement that stands in no other, or a name that one imports
 
 
 def part_of(facts: ModuleFacts, node: ast.AST) -> ast.AST:
@@ -27,13 +27,14 @@ def named_by(entry: ModuleFacts, files: Iterable[ModuleFacts], run: Iterable[Sco
     named: dict[str, list[_Part]] = {}
     for facts in files:
         for part in facts.tree.body:
-            names = list(_defined(part))
-            for name in names:
-                named.setdefault(name, []).append((facts, part))
-            is_run = not names or bool(getattr(part, "decorator_list", None))
+            defined = list(_defined(part))
+            for name, node in defined:
+                named.setdefault(name, []).append((facts, node))
+            is_run = not defined or bool(getattr(part, "decorator_list", None))
             if is_run and (facts is entry or part is not facts.guard):
                 starts.append((facts, part))
-    return {part for _, part in reached(starts, lambda part: _leads_to(*part, named))}
+    found = reached(starts, lambda part: _leads_to(*part, named))
+    return {part_of(facts, part) for facts, part in found}
 
 
 def _may_be_made(owner: Scope | None, made: Set[Scope | None]) -> bool:
@@ -41,19 +42,16 @@ def _may_be_made(owner: Scope | None, made: Set[Scope | None]) -> bool:
     return owner is None or owner in made or "__init__" not in owner.bindings
 
 
-def _defined(part: ast.stmt) -> Iterator[str]:
-    """The names by which others may mean a statement."""
+def _defined(part: ast.stmt) -> Iterator[tuple[str, ast.AST]]:
+    """The names by which others may mean a statement, or each of those that it imports."""
     match part:
         case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef():
-            yield part.name
+            yield part.name, part
         case ast.Import() | ast.ImportFrom():
-            yield from (alias.asname or alias.name.partition(".")[0] for alias in part.names if alias.name != "*")
+            yield from ((a.asname or a.name.partition(".")[0], a) for a in part.names if a.name != "*")
 
 
 def _leads_to(facts: ModuleFacts, part: ast.AST, named: dict[str, list[_Part]]) -> list[_Part]:
-    """What a statement names."""
-    if isinstance(part, ast.Import | ast.ImportFrom):
-        names: Iterable[str] = (alias.name.rpartition(".")[2] for alias in part.names)
-    else:
-        names = facts.reads(part).every_name()
+    """What a statement, or what is imported, names."""
+    names = [part.name.rpartition(".")[2]] if isinstance(part, ast.alias) else facts.reads(part).every_name()
     return [other for name in names for other in named.get(name, ())]
