@@ -301,11 +301,13 @@ class TestGitignore:
         make(other, "data/new.py")
         assert names(find(other).files, other) == ["data/a.py", "setup.py"]
 
-    @pytest.mark.parametrize("cut", [0, 4, 11, 40, 80, 200])
-    def test_a_broken_index_tells_nothing(self, repository: Path, cut: int) -> None:
+    @pytest.mark.parametrize("version", ["2", "4"])
+    @pytest.mark.parametrize("cut", [0, 4, 11, 40, 74, 80, 200])
+    def test_a_broken_index_tells_nothing(self, repository: Path, cut: int, version: str) -> None:
         make(repository, "data/a.py", "data/b.py", "c.py")
         (repository / ".gitignore").write_text("data/\n")
-        subprocess.run(["git", "-C", str(repository), "add", "-f", "."], check=True)
+        for command in ("add -f .", f"update-index --index-version {version}"):
+            subprocess.run(["git", "-C", str(repository), *command.split()], check=True)
         assert names(find(repository).files, repository) == ["c.py", "data/a.py", "data/b.py"]
         index = repository / ".git/index"
         index.write_bytes(index.read_bytes()[:cut])

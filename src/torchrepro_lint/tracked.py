@@ -29,12 +29,9 @@ def tracks(top: str, path: str) -> bool:
     is missing, broken, or split into several files."""
     try:
         data = _index(_index_file(top))
-        name = os.fsencode(path[len(top) :].strip(os.sep).replace(os.sep, "/"))
-        if data[4:8] != b"\0\0\0\4" and name not in data:  # of version 4, names are not written out in full
-            return False
-        return name in _tracked(data)
-    except (OSError, ValueError, struct.error):
+    except (OSError, ValueError):
         return False
+    return os.fsencode(path[len(top) :].strip(os.sep).replace(os.sep, "/")) in _tracked(data)
 
 
 def _index_file(top: str) -> str:
@@ -60,18 +57,18 @@ def _read(path: str, _changed: int, _size: int) -> bytes:
 
 @lru_cache(maxsize=4)
 def _tracked(data: bytes) -> frozenset[bytes]:
-    """The files of an index, and the folders that they are in."""
+    """The files of an index, and the folders that they are in; none where it is broken."""
     for hash_size in _HASHES:
         try:
             files = list(_files(data, hash_size))
-        except (ValueError, struct.error):
+        except (ValueError, IndexError, struct.error):
             continue
         found = set(files)
         for name in files:
             while (name := name.rpartition(b"/")[0]) and name not in found:
                 found.add(name)
         return frozenset(found)
-    raise ValueError("not an index")
+    return frozenset()
 
 
 def _files(data: bytes, hash_size: int) -> Iterator[bytes]:

@@ -25,6 +25,7 @@ MAX_OWNERS = 4
 _PROCESS = "multiprocessing.Process"
 _RUN = (_PROCESS, "threading.Thread")  # their objects are made to be started
 EXITS = frozenset({"sys.exit", "os._exit", "builtins.exit", "builtins.quit", "os.abort"})
+FRESH_STARTS = ("spawn", "forkserver")  # of processes that share nothing with the one that starts them
 # What starts processes and gives each its number first, by default afresh: a `start_method` may be passed.
 NUMBERING = frozenset({"torch.multiprocessing.spawn", "torch.multiprocessing.start_processes"})
 _SPAWNERS = NUMBERING | {"torch.distributed.launcher.elastic_launch",

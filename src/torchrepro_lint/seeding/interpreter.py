@@ -33,6 +33,7 @@ from torchrepro_lint.rng import FAMILIES
 from torchrepro_lint.rng.draws import Seeder
 from torchrepro_lint.seeding.callees import (
     EXITS,
+    FRESH_STARTS,
     LAZY,
     ItemDraw,
     drawn_by_items,
@@ -88,7 +89,6 @@ MAX_FILES = 3_000  # that are imported
 MAX_LINES = 90_000  # of the files that code is run of
 _MAY_BE_KNOWN = (ast.Constant, ast.Name, ast.Attribute, ast.IfExp)
 _HAS_GPU = "torch.cuda.is_available"
-_FRESH_STARTS = ("spawn", "forkserver")
 _POOLED = ("submit", "map", "apply", "apply_async", "map_async", "starmap", "starmap_async", "imap", "imap_unordered")
 
 
@@ -694,7 +694,7 @@ class _Interpreter:
             chosen = [made for value, where in given if value is not None for made in self._contexts(value, where)]
         else:
             return False
-        return any(isinstance(a, ast.Constant) and a.value in _FRESH_STARTS for c in chosen for a in c.args)
+        return any(isinstance(a, ast.Constant) and a.value in FRESH_STARTS for c in chosen for a in c.args)
 
     def _contexts(self, value: ast.expr, scope: Scope) -> list[ast.Call]:
         """The calls that made a context of multiprocessing: `get_context("spawn")`."""

@@ -22,7 +22,7 @@ from torchrepro_lint.project import roles
 from torchrepro_lint.project.declarations import declared_options
 from torchrepro_lint.rng.draws import Draw, draw_at
 from torchrepro_lint.rng.own_seed import added
-from torchrepro_lint.seeding.callees import NUMBERING, is_parameter
+from torchrepro_lint.seeding.callees import FRESH_STARTS, NUMBERING, is_parameter
 from torchrepro_lint.seeding.discarded import is_besides
 from torchrepro_lint.seeding.seeding import TRAINS, Seeding, Witness
 from torchrepro_lint.seeding.unfollowed import opaque
@@ -177,7 +177,7 @@ def starts_fresh_processes(seeding: Seeding, program: Program) -> bool:
     `set_start_method("spawn")`."""
     chosen = (call for call, _ in seeding.calls("set_start_method", "get_context"))
     told = (value for call in chosen for value in (*call.args[:1], *(k.value for k in call.keywords)))
-    is_fresh = any(isinstance(v, ast.Constant) and v.value in ("spawn", "forkserver") for v in told)
+    is_fresh = any(isinstance(v, ast.Constant) and v.value in FRESH_STARTS for v in told)
     return is_fresh and starts_processes(seeding, program)
 
 
